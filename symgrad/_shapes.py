@@ -55,6 +55,66 @@ class Dim(sp.Symbol):  # type: ignore[misc]
 SHORT_AXIS, SHORT_LAST_AXIS = 8, 16
 
 
+# ---------------------------------------------------------------- what operators of sizes do
+
+Operator = Callable[[Any, Any], Any]
+Method = Callable[[Any, Any], Any]
+
+
+def _both_ways(of: Callable[[Size, Any, Operator, bool], Any], op: Operator) -> tuple[Method, ...]:
+    """Return the methods of an operator: with the size on the left, and on the right."""
+    return (
+        lambda size, other: of(size, other, op, False),
+        lambda size, other: of(size, other, op, True),
+    )
+
+
+def _symbolic(op: Operator) -> tuple[Method, ...]:
+    """Return methods that give a size for whole numbers, and a traced number for others."""
+    return _both_ways(_of_expressions, op)
+
+
+def _of_expressions(size: Size, other: object, op: Operator, swap: bool) -> Any:
+    if isinstance(other, Size):
+        right: Any = other.expr
+    elif isinstance(other, (int, np.integer)) and not isinstance(other, bool):
+        right = sp.Integer(int(other))
+    else:
+        return NotImplemented if isinstance(other, str) else _lifted(size, other, op, swap)
+    exact = _EXACT.get(op, op)
+    if exact is not op:
+        check_divisor(size.expr if swap else right)
+    return as_size(exact(right, size.expr) if swap else exact(size.expr, right))
+
+
+def _lifted(size: Size, other: object, op: Operator, swap: bool) -> Any:
+    number = Size.lift(size)
+    return op(other, number) if swap else op(number, other)
+
+
+def _of_number(size: Size, other: Any, op: Operator, swap: bool) -> Any:
+    return op(other, int(size)) if swap else op(int(size), other)
+
+
+def _comparison(relation: Any, op: Operator) -> Method:
+    """Return the method of a comparison, which is true or false in the example call."""
+
+    def compare(self: Size, other: object) -> Any:
+        if isinstance(other, Size):
+            right: Dimension = other.expr
+        elif isinstance(other, (int, np.integer)):
+            right = int(other)
+        elif isinstance(other, float):
+            return bool(op(int(self), other))
+        else:
+            return NotImplemented
+        truth = op(self.hint, hint(right))
+        guard(relation(self.expr, right, evaluate=False), value_is=truth)
+        return truth
+
+    return compare
+
+
 class Size:
     """A symbolic dimension as the traced function sees it: an integer that is not baked in.
 
@@ -97,22 +157,6 @@ class Size:
     def __repr__(self) -> str:
         return repr(int(self))  # text is made of the number, as dictionaries are looked up by it
 
-    def _binary(self, other: object, op: Callable[[Any, Any], Any], swap: bool = False) -> Any:
-        if isinstance(other, Size):
-            right: Any = other.expr
-        elif isinstance(other, (int, np.integer)) and not isinstance(other, bool):
-            right = sp.Integer(int(other))
-        else:
-            return NotImplemented if isinstance(other, str) else self._lifted(other, op, swap)
-        exact = _EXACT.get(op, op)
-        if exact is not op:
-            check_divisor(self.expr if swap else right)
-        return as_size(exact(right, self.expr) if swap else exact(self.expr, right))
-
-    def _lifted(self, other: object, op: Callable[[Any, Any], Any], swap: bool = False) -> Any:
-        number = Size.lift(self)
-        return op(other, number) if swap else op(number, other)
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(int(self), dtype)
 
@@ -120,47 +164,11 @@ class Size:
         lifted = [Size.lift(x) if isinstance(x, Size) else x for x in inputs]
         return getattr(ufunc, method)(*lifted, **kwargs)
 
-    def __add__(self, other: object) -> Any:
-        return self._binary(other, operator.add)
-
-    def __radd__(self, other: object) -> Any:
-        return self._binary(other, operator.add, swap=True)
-
-    def __sub__(self, other: object) -> Any:
-        return self._binary(other, operator.sub)
-
-    def __rsub__(self, other: object) -> Any:
-        return self._binary(other, operator.sub, swap=True)
-
-    def __mul__(self, other: object) -> Any:
-        return self._binary(other, operator.mul)
-
-    def __rmul__(self, other: object) -> Any:
-        return self._binary(other, operator.mul, swap=True)
-
-    def __floordiv__(self, other: object) -> Any:
-        return self._binary(other, operator.floordiv)
-
     def __divmod__(self, other: object) -> Any:
         return self // other, self % other
 
     def __rdivmod__(self, other: object) -> Any:
         return other // self, other % self
-
-    def __rfloordiv__(self, other: object) -> Any:
-        return self._binary(other, operator.floordiv, swap=True)
-
-    def __mod__(self, other: object) -> Any:
-        return self._binary(other, operator.mod)
-
-    def __rmod__(self, other: object) -> Any:
-        return self._binary(other, operator.mod, swap=True)
-
-    def __truediv__(self, other: object) -> Any:
-        return self._lifted(other, operator.truediv)
-
-    def __rtruediv__(self, other: object) -> Any:
-        return self._lifted(other, operator.truediv, swap=True)
 
     def __pow__(self, other: object) -> Any:
         if isinstance(other, Size):  # a power of a size by another has no form as a dimension
@@ -194,63 +202,29 @@ class Size:
     def __format__(self, spec: str) -> str:
         return format(int(self), spec)
 
-    # Bits have no symbolic form: these take the number.
-    def __and__(self, other: Any) -> Any:
-        return int(self) & other
-
-    def __or__(self, other: Any) -> Any:
-        return int(self) | other
-
-    def __xor__(self, other: Any) -> Any:
-        return int(self) ^ other
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
-
-    def __lshift__(self, other: Any) -> Any:
-        return int(self) << other
-
-    def __rlshift__(self, other: Any) -> Any:
-        return other << int(self)
-
-    def __rshift__(self, other: Any) -> Any:
-        return int(self) >> other
-
-    def __rrshift__(self, other: Any) -> Any:
-        return other >> int(self)
-
     def __invert__(self) -> int:
         return ~int(self)
 
-    def _compare(self, other: object, relation: Any, op: Callable[[int, int], bool]) -> Any:
-        if isinstance(other, Size):
-            right: Dimension = other.expr
-        elif isinstance(other, (int, np.integer)):
-            right = int(other)
-        elif isinstance(other, float):
-            return bool(op(int(self), other))  # type: ignore[arg-type]
-        else:
-            return NotImplemented
-        truth = op(self.hint, hint(right))
-        guard(relation(self.expr, right, evaluate=False), value_is=truth)
-        return truth
+    __add__, __radd__ = _symbolic(operator.add)
+    __sub__, __rsub__ = _symbolic(operator.sub)
+    __mul__, __rmul__ = _symbolic(operator.mul)
+    __floordiv__, __rfloordiv__ = _symbolic(operator.floordiv)
+    __mod__, __rmod__ = _symbolic(operator.mod)
+    __truediv__, __rtruediv__ = _both_ways(_lifted, operator.truediv)
 
-    def __eq__(self, other: object) -> Any:
-        return self._compare(other, sp.Eq, operator.eq)
+    # Bits have no symbolic form: these take the number.
+    __and__, __rand__ = _both_ways(_of_number, operator.and_)
+    __or__, __ror__ = _both_ways(_of_number, operator.or_)
+    __xor__, __rxor__ = _both_ways(_of_number, operator.xor)
+    __lshift__, __rlshift__ = _both_ways(_of_number, operator.lshift)
+    __rshift__, __rrshift__ = _both_ways(_of_number, operator.rshift)
 
-    def __ne__(self, other: object) -> Any:
-        return self._compare(other, sp.Ne, operator.ne)
-
-    def __lt__(self, other: object) -> Any:
-        return self._compare(other, sp.Lt, operator.lt)
-
-    def __le__(self, other: object) -> Any:
-        return self._compare(other, sp.Le, operator.le)
-
-    def __gt__(self, other: object) -> Any:
-        return self._compare(other, sp.Gt, operator.gt)
-
-    def __ge__(self, other: object) -> Any:
-        return self._compare(other, sp.Ge, operator.ge)
+    __eq__ = _comparison(sp.Eq, operator.eq)
+    __ne__ = _comparison(sp.Ne, operator.ne)
+    __lt__ = _comparison(sp.Lt, operator.lt)
+    __le__ = _comparison(sp.Le, operator.le)
+    __gt__ = _comparison(sp.Gt, operator.gt)
+    __ge__ = _comparison(sp.Ge, operator.ge)
 
 
 # ---------------------------------------------------------------- numbers of dimensions
