@@ -20,7 +20,7 @@ from .._forward import push_forward
 from .._graph import Input, Node, topological, warn_user
 from .._lanes import Structure, dependence
 from .._ops import RESHAPE
-from .._ops.indexing import GATHER
+from .._ops.gathers import GATHER
 from .._reverse import pull_back
 from .._shapes import (
     Dim,

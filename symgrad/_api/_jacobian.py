@@ -19,7 +19,7 @@ from .._forward import push_forward
 from .._graph import Literal, Node, topological, warn_user
 from .._lanes import blocks_of, memory
 from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
-from .._ops.indexing import SCATTER
+from .._ops.gathers import SCATTER
 from .._reverse import pull_back
 from .._rewrite import rewrite
 from .._shapes import as_dim, as_size, dim_product, guard, hint, recording, same

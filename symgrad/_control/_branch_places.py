@@ -19,7 +19,7 @@ import sympy as sp
 
 from .._graph import Input, Literal, Node, apply, element_count, topological
 from .._ops import SLICE
-from .._ops.indexing import GATHER, SCATTER
+from .._ops.gathers import GATHER, SCATTER
 from .._ops.updates import PUT
 from .._state import within
 from .._trace import Traced, as_node, bind_nodes, substitute

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._graph import Literal, Node, apply, element_count, topological
 from .._ops import ASSEMBLE
-from .._ops.indexing import GATHER, SCATTER
+from .._ops.gathers import GATHER, SCATTER
 from .._ops.updates import ADD_AT, PUT, UPDATE
 from .._state import within
 from .._trace import Traced, as_node, bind_nodes

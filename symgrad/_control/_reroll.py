@@ -18,7 +18,7 @@ import sympy as sp
 from .._graph import Body, Constant, Input, Literal, Node, apply, element_count, topological
 from .._op import Bodied
 from .._ops import SLICE, TRANSPOSE
-from .._ops.indexing import GATHER
+from .._ops.gathers import GATHER
 from .._rewrite import rewrite
 from .._shapes import SHORT_LAST_AXIS
 from .._state import within

@@ -11,7 +11,7 @@ import numpy as np
 from .._graph import Literal, Node
 from .._guards import Guarded, settled
 from .._ops import BROADCAST, RESHAPE, SLICE, TRANSPOSE
-from .._ops.indexing import GATHER
+from .._ops.gathers import GATHER
 from .._shapes import Dimension, Shape, as_size, dim_product
 from .._trace import as_node
 from ._index import Index, dim, is_single, traced

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._graph import Node
 from .._ops import BROADCAST, RESHAPE, SLICE, TRANSPOSE
-from .._ops.indexing import GATHER
+from .._ops.gathers import GATHER
 from .._shapes import Dimension, Shape, as_size, dim_product
 from .._trace import as_node
 from ._block import Block

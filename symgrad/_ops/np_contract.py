@@ -12,7 +12,7 @@ from .._late import loaded
 from .._op import composite
 from .._shapes import as_dim, as_size, broadcast, hint, normalize_axis, same, show
 from ..errors import ShapeError
-from .indexing import SCATTER
+from .gathers import SCATTER
 from .np_common import (
     as_array,
     conjugated,

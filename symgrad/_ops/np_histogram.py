@@ -10,7 +10,7 @@ import numpy as np
 
 from .._op import composite
 from ..errors import ArgumentError, ShapeError, UnsupportedError
-from .indexing import SCATTER
+from .gathers import SCATTER
 from .np_common import Sample, as_array, as_float, iota, lift, numbers
 from .np_sorting import count_below
 

@@ -10,7 +10,8 @@ import numpy as np
 from .._op import composite
 from .._shapes import Size, as_size, broadcast, normalize_axis, show
 from ..errors import ArgumentError, DTypeError, IndexingError, ShapeError
-from .indexing import GATHER, getitem
+from .gathers import GATHER
+from .indexing import getitem
 from .np_common import (
     Sample,
     as_array,

@@ -11,7 +11,7 @@ import numpy as np
 from .._op import composite
 from .._shapes import Size, normalize_axis
 from ..errors import ArgumentError, ShapeError, UnsupportedError
-from .indexing import GATHER, SCATTER
+from .gathers import GATHER, SCATTER
 from .np_common import (
     Sample,
     as_array,

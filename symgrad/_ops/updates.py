@@ -28,7 +28,7 @@ from .._op import (
 )
 from .._shapes import Shape, as_dim, as_size, show
 from .._spell import spell
-from .indexing import GATHER, counted, front, index_parts, lifted_indices, scatter_place
+from .gathers import GATHER, counted, front, index_parts, lifted_indices, scatter_place
 from .movement import BROADCAST, RESHAPE
 from .np_common import iota
 from .operands import agree, alike, indexed

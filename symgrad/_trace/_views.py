@@ -14,7 +14,7 @@ import numpy as np
 
 from .._graph import Node
 from .._op import Op, registry
-from .._ops.indexing import GATHER
+from .._ops.gathers import GATHER
 from .._ops.regions import Region
 from .._shapes import Shape
 from ._bind import bind_nodes

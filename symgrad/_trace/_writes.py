@@ -22,7 +22,8 @@ import sympy as sp
 
 from .._graph import Literal, Node, apply
 from .._op import registry
-from .._ops.indexing import GATHER, getitem, in_range
+from .._ops.gathers import GATHER
+from .._ops.indexing import getitem, in_range
 from .._ops.np_common import as_array, is_traced
 from .._ops.regions import Region
 from .._ops.updates import PUT, UPDATE, WRITER
