@@ -23,21 +23,30 @@ import contextlib
 import copy
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..errors import ArgumentError
+from ._statements import (
+    assigned,
+    counts,
+    effects,
+    exits_by_return,
+    plain,
+    returns,
+    walk,
+    writes,
+    writes_by_names,
+)
 
 FLOW = "__flow__"
 
 #: The attribute of a function that has its source.
 SOURCE = "__symgrad_source__"
 
-_EXITS = (ast.Return, ast.Break, ast.Continue)
 #: Methods by which an array is assigned to, and that lists have not.
 _WRITING = ("fill", "partition", "put")
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
@@ -154,101 +163,6 @@ def code_of(code: CodeType, name: str) -> CodeType:
 #: The name for what is handed to a side of a branch only to be read, or written to.
 UNUSED = "__flow_unused"
 
-# ---------------------------------------------------------------- what statements do
-
-
-def _walk(nodes: Iterable[ast.AST], into_loops: bool = True) -> Iterable[ast.AST]:
-    """Yield all nodes of statements, not those of functions within."""
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        yield node
-        if isinstance(node, _SCOPES) or (not into_loops and isinstance(node, (ast.For, ast.While))):
-            continue
-        stack.extend(ast.iter_child_nodes(node))
-
-
-def assigned(statements: Sequence[ast.stmt]) -> list[str]:
-    """Return the variables that statements assign to, in order of their names."""
-    found = set()
-    for node in _walk(statements):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            # An array that is assigned to changes, though its name stays.
-            base: ast.expr = node
-            while isinstance(base, ast.Subscript):
-                base = base.value
-            if isinstance(base, ast.Name):
-                found.add(base.id)
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            found.add(node.name)
-    return sorted(name for name in found if not name.startswith("__flow"))
-
-
-def writes_by_names(statements: Sequence[ast.stmt]) -> bool:
-    """Tell whether a block assigns to elements of something that it gives a name itself."""
-    bound = set()
-    changed = {
-        n.id for call in effects(statements) for n in ast.walk(call) if isinstance(n, ast.Name)
-    }
-    for node in _walk(statements):
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            changed.add(node.target.id)
-        elif isinstance(node, ast.Assign):
-            parts = [p for t in node.targets for p in ast.walk(t)]
-            bound |= {p.id for p in parts if isinstance(p, ast.Name)
-                      and isinstance(p.ctx, ast.Store)}  # fmt: skip
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            base: ast.expr = node
-            while isinstance(base, ast.Subscript):
-                base = base.value
-            if isinstance(base, ast.Name):
-                changed.add(base.id)
-    return bool(bound & changed)
-
-
-def writes(statements: Sequence[ast.stmt]) -> bool:
-    """Tell whether a block assigns to elements, itself or by a call."""
-    return bool(effects(statements)) or any(
-        isinstance(n, ast.AugAssign)
-        or (isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
-        for n in _walk(statements)
-    )
-
-
-def leaves(statements: Sequence[ast.stmt]) -> bool:
-    """Tell whether a block may be left early."""
-    return any(isinstance(n, _EXITS) for n in _walk(statements))
-
-
-def effects(statements: Sequence[ast.stmt]) -> list[ast.Call]:
-    """Return the calls that are statements of their own."""
-    alone = (n.value for n in _walk(statements) if isinstance(n, ast.Expr))
-    return [call for call in alone if isinstance(call, ast.Call)]
-
-
-def plain(statements: Sequence[ast.stmt]) -> bool:
-    """Tell whether a block does nothing but assign and call."""
-    return not any(
-        isinstance(n, (*_EXITS, ast.Global, ast.Nonlocal, ast.Delete, ast.Try, ast.With))
-        or (isinstance(n, ast.Expr) and isinstance(n.value, (ast.Yield, ast.Await)))
-        for n in _walk(statements)
-    )
-
-
-def returns(statements: Sequence[ast.stmt]) -> bool:
-    """Tell whether a block always ends by ``return`` or ``raise``."""
-    if not statements:
-        return False
-    last = statements[-1]
-    if isinstance(last, ast.If):
-        return returns(last.body) and returns(last.orelse)
-    return isinstance(last, (ast.Return, ast.Raise))
-
-
-# ---------------------------------------------------------------- rewriting
-
 
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, function: FunctionType, definition: ast.FunctionDef) -> None:
@@ -287,7 +201,7 @@ class _Rewriter(ast.NodeTransformer):
         if not writes(statements):
             return self.lent(statements)
         names = {
-            n.id for n in _walk(statements) if isinstance(n, ast.Name) and n.id in self.own
+            n.id for n in walk(statements) if isinstance(n, ast.Name) and n.id in self.own
         }  # fmt: skip
         return sorted(names - set(assigned(statements)))
 
@@ -321,16 +235,10 @@ class _Rewriter(ast.NodeTransformer):
         done: list[ast.stmt] = []
         for k, s in enumerate(statements):
             rest = list(statements[k + 1 :])
-            if isinstance(s, ast.If) and tail and self.exits_by_return(s):
+            if isinstance(s, ast.If) and tail and exits_by_return([*s.body, *s.orelse]):
                 return [*done, *self.early(s, rest)]
             done += self.statement(s)
         return done
-
-    def exits_by_return(self, s: ast.If) -> bool:
-        nodes = list(_walk([*s.body, *s.orelse]))
-        exits = [n for n in nodes if isinstance(n, _EXITS)]
-        loops = any(leaves(n.body) for n in nodes if isinstance(n, (ast.For, ast.While)))
-        return bool(exits) and all(isinstance(n, ast.Return) for n in exits) and not loops
 
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
         if isinstance(s, ast.FunctionDef):
@@ -339,7 +247,7 @@ class _Rewriter(ast.NodeTransformer):
             return self.branch(s)
         if isinstance(s, ast.While) and not s.orelse and self.plain(s.body):
             return self.loop(s)
-        if isinstance(s, ast.For) and not s.orelse and self.plain(s.body) and _counts(s):
+        if isinstance(s, ast.For) and not s.orelse and self.plain(s.body) and counts(s):
             return self.count_loop(s)
         for part in ("body", "orelse", "finalbody"):
             inner = getattr(s, part, None)
@@ -434,18 +342,6 @@ class _Rewriter(ast.NodeTransformer):
             for a, op, b in zip(values, node.ops, values[1:], strict=False)
         ]
         return pairs[0] if len(pairs) == 1 else _call("both", *map(_lazy, pairs), node)
-
-
-def _counts(s: ast.For) -> bool:
-    """Tell whether a loop is ``for i in range(...)``."""
-    return (
-        isinstance(s.target, ast.Name)
-        and isinstance(s.iter, ast.Call)
-        and isinstance(s.iter.func, ast.Name)
-        and s.iter.func.id == "range"
-        and not s.iter.keywords
-        and not any(isinstance(a, ast.Starred) for a in s.iter.args)
-    )
 
 
 # ---------------------------------------------------------------- making code

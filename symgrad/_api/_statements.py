@@ -1,0 +1,121 @@
+"""What a block of Python's statements does: assign, write to arrays, be left early."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+_EXITS = (ast.Return, ast.Break, ast.Continue)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def walk(nodes: Iterable[ast.AST], into_loops: bool = True) -> Iterable[ast.AST]:
+    """Yield all nodes of statements, not those of functions within."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, _SCOPES) or (not into_loops and isinstance(node, (ast.For, ast.While))):
+            continue
+        stack.extend(ast.iter_child_nodes(node))
+
+
+def _array_written(element: ast.Subscript) -> set[str]:
+    """Return the name of the array whose element it is, if it is assigned to."""
+    base: ast.expr = element
+    while isinstance(base, ast.Subscript):
+        base = base.value
+    if not isinstance(element.ctx, ast.Store) or not isinstance(base, ast.Name):
+        return set()
+    return {base.id}
+
+
+def assigned(statements: Sequence[ast.stmt]) -> list[str]:
+    """Return the variables that statements assign to, in order of their names."""
+    found = set()
+    for node in walk(statements):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Subscript):
+            # An array that is assigned to changes, though its name stays.
+            found |= _array_written(node)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+    return sorted(name for name in found if not name.startswith("__flow"))
+
+
+def writes_by_names(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a block assigns to elements of something that it gives a name itself."""
+    bound = set()
+    changed = {
+        n.id for call in effects(statements) for n in ast.walk(call) if isinstance(n, ast.Name)
+    }
+    for node in walk(statements):
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            changed.add(node.target.id)
+        elif isinstance(node, ast.Assign):
+            parts = [p for t in node.targets for p in ast.walk(t)]
+            bound |= {p.id for p in parts if isinstance(p, ast.Name)
+                      and isinstance(p.ctx, ast.Store)}  # fmt: skip
+        if isinstance(node, ast.Subscript):
+            changed |= _array_written(node)
+    return bool(bound & changed)
+
+
+def writes(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a block assigns to elements, itself or by a call."""
+    return bool(effects(statements)) or any(
+        isinstance(n, ast.AugAssign)
+        or (isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
+        for n in walk(statements)
+    )
+
+
+def leaves(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a block may be left early."""
+    return any(isinstance(n, _EXITS) for n in walk(statements))
+
+
+def exits_by_return(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a block is left early, by nothing but ``return``, and not out of a loop."""
+    nodes = list(walk(statements))
+    exits = [n for n in nodes if isinstance(n, _EXITS)]
+    loops = any(leaves(n.body) for n in nodes if isinstance(n, (ast.For, ast.While)))
+    return bool(exits) and all(isinstance(n, ast.Return) for n in exits) and not loops
+
+
+def effects(statements: Sequence[ast.stmt]) -> list[ast.Call]:
+    """Return the calls that are statements of their own."""
+    alone = (n.value for n in walk(statements) if isinstance(n, ast.Expr))
+    return [call for call in alone if isinstance(call, ast.Call)]
+
+
+def plain(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a block does nothing but assign and call."""
+    return not any(
+        isinstance(n, (*_EXITS, ast.Global, ast.Nonlocal, ast.Delete, ast.Try, ast.With))
+        or (isinstance(n, ast.Expr) and isinstance(n.value, (ast.Yield, ast.Await)))
+        for n in walk(statements)
+    )
+
+
+def returns(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a block always ends by ``return`` or ``raise``."""
+    if not statements:
+        return False
+    last = statements[-1]
+    if isinstance(last, ast.If):
+        return returns(last.body) and returns(last.orelse)
+    return isinstance(last, (ast.Return, ast.Raise))
+
+
+def counts(s: ast.For) -> bool:
+    """Tell whether a loop is ``for i in range(...)``."""
+    return (
+        isinstance(s.target, ast.Name)
+        and isinstance(s.iter, ast.Call)
+        and isinstance(s.iter.func, ast.Name)
+        and s.iter.func.id == "range"
+        and not s.iter.keywords
+        and not any(isinstance(a, ast.Starred) for a in s.iter.args)
+    )
