@@ -24,21 +24,27 @@ np.float64(-0.509524)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from .. import numpy as traced_numpy
-from .._api._control import while_loop
-from .._api._implicit import implicit_root
 from .._ops.linear import LU, SOLVE, swapped
 from .._ops.np_common import is_traced
 from .._trace import Traced, as_node
 from .._trace._namespace import holds, offering, version
 from ..errors import ShapeError, UnsupportedError
 from ._fates import reasons
+from ._matrix_equations import (
+    require_square,
+    solve_continuous_are,
+    solve_continuous_lyapunov,
+    solve_discrete_are,
+    solve_discrete_lyapunov,
+    solve_lyapunov,
+    solve_sylvester,
+)
 from ._replacing import floats, refuse_option, replaces
 
 __all__ = [
@@ -89,7 +95,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     They have no derivatives of their own: those of solutions go through the matrix.
     """
     x = floats(a)
-    _square(x, "lu_factor")
+    require_square(x, "lu_factor")
     if x.dtype.kind == "c":
         raise UnsupportedError(
             "lu_factor: complex matrices are factorised by np.linalg.solve; equal factors are "
@@ -158,7 +164,7 @@ def pinvh(
     if return_rank or atol is not None:
         refuse_option("pinvh", "return_rank" if return_rank else "atol", atol, "pinvh(a)")
     x = floats(a)
-    _square(x, "pinvh")
+    require_square(x, "pinvh")
     half = np.tril(x) if lower else np.conj(swapped(np.triu(x)))  # the other is not read
     half = half - 0.5 * (half * traced_numpy.eye(x.shape[-1], dtype=x.dtype))
     return np.linalg.pinv(half + np.conj(swapped(half)), rcond=rtol)
@@ -256,178 +262,6 @@ def solve_circulant(
     over = np.fft.fft(c) if b.ndim == 1 else np.fft.fft(c)[:, np.newaxis]
     found = np.fft.ifft(np.fft.fft(b, axis=0) / over, axis=0)
     return found if "c" in (c.dtype.kind, b.dtype.kind) else found.real
-
-
-# ---------------------------------------------------------------- equations for matrices
-
-
-def _square(a: Any, name: str, ndim: int | None = None) -> None:
-    if a.ndim < 2 or (ndim is not None and a.ndim != ndim) or a.shape[-1] != a.shape[-2]:
-        raise ShapeError(f"{name} needs a square matrix, not the shape {a.shape}")
-
-
-def _linear(matrix: Any, right: Any) -> Any:
-    """Solve for the elements of a matrix, row by row."""
-    return np.reshape(np.linalg.solve(matrix, np.reshape(right, (-1,))), right.shape)
-
-
-@replaces(scipy.linalg.solve_sylvester)
-def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
-    """Solution of ``a @ x + x @ b = q``, as one system for the elements of ``x``.
-
-    It is for some dozens of rows: the system has as many unknowns as ``x`` has elements.
-    """
-    a, b, q = floats(a), floats(b), floats(q)
-    for x in (a, b):
-        _square(x, "solve_sylvester", 2)
-    unit = [traced_numpy.eye(x.shape[0], dtype=x.dtype) for x in (a, b)]
-    return _linear(np.kron(a, unit[1]) + np.kron(unit[0], b.T), q)
-
-
-@replaces(scipy.linalg.solve_continuous_lyapunov)
-def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    """Solution of ``a @ x + x @ a.conj().T = q``; see :func:`solve_sylvester`."""
-    a = floats(a)
-    return solve_sylvester(a, np.conj(a).T, q)
-
-
-solve_lyapunov = solve_continuous_lyapunov
-
-
-@replaces(scipy.linalg.solve_discrete_lyapunov)
-def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
-    """Solution of ``a @ x @ a.conj().T - x + q = 0``; see :func:`solve_sylvester`."""
-    a, q = floats(a), floats(q)
-    _square(a, "solve_discrete_lyapunov", 2)
-    square = np.kron(a, np.conj(a))
-    return _linear(traced_numpy.eye(square.shape[0], dtype=square.dtype) - square, q)
-
-
-#: Most steps of the iterations for Riccati's equations, which double their digits in each, and
-#: the residual of a solution, relative to its largest term.
-STEPS, RESIDUAL = 60, 1e-8
-
-
-def _riccati(
-    name: str, solver: Callable[..., Any], terms: Callable[..., list[Any]], given: tuple[Any, ...],
-    more: dict[str, Any],
-) -> Any:  # fmt: skip
-    """Return the solution that stabilises, nan where there is none, with its derivatives."""
-    for option, value in more.items():
-        if value is not None:
-            refuse_option(name, option, "...", f"{name}(a, b, q, r)")
-    a, b, q, r = (floats(x) for x in given)
-    for x in (a, q, r):
-        _square(x, name, 2)
-    if "c" in (a.dtype.kind, b.dtype.kind, q.dtype.kind, r.dtype.kind):
-        raise UnsupportedError(f"{name}: traced are real matrices")
-    a, b, q, r = (x.astype(np.float64) for x in (a, b, q, r))
-
-    def residual(x: Any, *args: Any) -> Any:
-        return sum(terms(x, *args))
-
-    def solved(*args: Any) -> Any:
-        x = solver(*args)
-        x = 0.5 * (x + x.T)
-        found = terms(x, *args)
-        size = sum(np.max(np.abs(term)) for term in found)
-        return np.where(np.max(np.abs(sum(found))) <= RESIDUAL * size, x, np.nan)
-
-    return implicit_root(residual, solved)(a, b, q, r)
-
-
-def _continuous_terms(x: Any, a: Any, b: Any, q: Any, r: Any) -> list[Any]:
-    return [a.T @ x, x @ a, -(x @ b @ np.linalg.solve(r, b.T @ x)), q]
-
-
-def _by_sign(a: Any, b: Any, q: Any, r: Any) -> Any:
-    """Solve by the sign of the Hamiltonian matrix, then once more by Newton's method.
-
-    Sources: J. D. Roberts, Linear model reduction and solution of the algebraic Riccati equation
-    by use of the sign function, Int. J. Control 32, 1980; D. Kleinman, On an iterative technique
-    for Riccati equation computations, IEEE Trans. Automatic Control 13, 1968.
-    """
-    n = a.shape[0]
-    gain = b @ np.linalg.solve(r, b.T)
-    upper = np.concatenate([a, -gain], axis=1)
-    start = np.concatenate([upper, np.concatenate([-q, -a.T], axis=1)])
-
-    def going(carry: Any) -> Any:
-        k, z, moved = carry
-        return (k < STEPS) & (moved > 1e-14 * np.max(np.abs(z)))
-
-    def step(carry: Any) -> Any:
-        k, z, _ = carry
-        inverse = np.linalg.inv(z)
-        # Scaled by norms: far from the end Newton's method only halves.
-        scale = np.sqrt(np.sqrt(np.sum(inverse**2) / np.sum(z**2)))
-        new = 0.5 * (scale * z + inverse / scale)
-        return k + 1, new, np.max(np.abs(new - z))
-
-    _, z, _ = while_loop(going, step, (0, start, np.inf))
-    unit = traced_numpy.eye(n)
-    left = np.concatenate([z[:n, n:], z[n:, n:] + unit])
-    right = -np.concatenate([z[:n, :n] + unit, z[n:, :n]])
-    x = np.linalg.solve(left.T @ left, left.T @ right)
-    feedback = np.linalg.solve(r, b.T @ x)
-    closed = a - b @ feedback
-    return solve_continuous_lyapunov(closed.T, -(q + feedback.T @ r @ feedback))
-
-
-@replaces(scipy.linalg.solve_continuous_are)
-def solve_continuous_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
-) -> Any:
-    """Solution of ``a.T @ x + x @ a - x @ b @ inv(r) @ b.T @ x + q = 0`` that stabilises.
-
-    Real matrices of some dozens of rows; nan where there is no solution, where SciPy raises.
-    """
-    return _riccati(
-        "solve_continuous_are", _by_sign, _continuous_terms, (a, b, q, r), {"e": e, "s": s}
-    )
-
-
-def _discrete_terms(x: Any, a: Any, b: Any, q: Any, r: Any) -> list[Any]:
-    across = b.T @ x @ a
-    return [a.T @ x @ a, -x, -(across.T @ np.linalg.solve(r + b.T @ x @ b, across)), q]
-
-
-def _by_doubling(a: Any, b: Any, q: Any, r: Any) -> Any:
-    """Solve by doubling that keeps the structure.
-
-    Source: E. K.-W. Chu, H.-Y. Fan, W.-W. Lin, C.-S. Wang, Structure-preserving algorithms for
-    periodic discrete-time algebraic Riccati equations, Int. J. Control 77, 2004.
-    """
-    unit = traced_numpy.eye(a.shape[0])
-
-    def going(carry: Any) -> Any:
-        k, *_, x, moved = carry
-        return (k < STEPS) & (moved > 1e-15 * np.max(np.abs(x)))
-
-    def step(carry: Any) -> Any:
-        k, m, g, x, _ = carry
-        between = unit + g @ x
-        ahead = np.linalg.solve(between, m)
-        new = x + m.T @ x @ ahead
-        more = m @ np.linalg.solve(between, g @ m.T)
-        return k + 1, m @ ahead, g + more, new, np.max(np.abs(new - x))
-
-    start = 0, a, b @ np.linalg.solve(r, b.T), q, np.inf
-    return while_loop(going, step, start)[3]
-
-
-@replaces(scipy.linalg.solve_discrete_are)
-def solve_discrete_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
-) -> Any:
-    """Solution of Riccati's equation in discrete time that stabilises.
-
-    ``a.T @ x @ a - x - (a.T @ x @ b) @ inv(r + b.T @ x @ b) @ (b.T @ x @ a) + q = 0``, of real
-    matrices; nan where there is none, where SciPy raises.
-    """
-    return _riccati(
-        "solve_discrete_are", _by_doubling, _discrete_terms, (a, b, q, r), {"e": e, "s": s}
-    )
 
 
 __getattr__, __dir__ = offering(
