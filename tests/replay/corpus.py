@@ -27,7 +27,7 @@ ARRAYS, NUMBERS, WRITTEN = 90, 30, 80
 
 
 #: What the example scripts print of time: numbers with units, and last columns of whole numbers.
-TIMES = re.compile(r"\d[\d.e+-]* *(s|ms|us|seconds)\b|\s\d+$", re.MULTILINE)
+TIMES = re.compile(r"\d[\d.e+-]* *(s|ms|us|seconds)\b| *\s\d+$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
