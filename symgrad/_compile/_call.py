@@ -20,7 +20,7 @@ from .._trace import (
     signature_of,
 )
 from ..errors import SymgradError
-from ._captures import Reading
+from ._reading import Reading
 from ._users import is_read, users_class
 
 _PLAIN = (np.ndarray, float, int, complex, bool, str, type(None))
