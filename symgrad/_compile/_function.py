@@ -198,8 +198,10 @@ class Function(ForC, Travels, Generic[P, R]):
             result, found, given = self._computed(call, out, name)
         except EnclosedError:  # called with numbers, it closes over values being traced
             return self._body(*args, **kwargs)
-        if name == "llvm" and now().backend is None:
+        # What looks at what the function reads is made, as machine code, for calls that come again.
+        if name == "llvm" and now().backend is None and (found.called or given.reading.nothing):
             self._go_straight(call, found, given)
+        found.called = True
         return result
 
     def _go_straight(self, call: Call, found: Specialization, given: Given) -> None:

@@ -75,6 +75,8 @@ class Specialization:
         self._unpack: tuple[Unpack | None] | None = None
         #: When it was looked for last, for dropping what is not.
         self.used = 0
+        #: Whether it has computed the result of a call.
+        self.called = False
 
     def _result(self, tree: Tree, leaves: Sequence[Any], ranks: Sequence[int]) -> None:
         self._tree, self._leaves, self._ranks = tree, leaves, ranks

@@ -59,11 +59,23 @@ def test_calls_look_at_trials_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for k in 2.0, 3.0:  # which makes it a number that is fetched
         names["k"] = k
         g(np.ones(3))
+    g(np.ones(3))
     asked: list[Any] = []
     monkeypatch.setattr(_reading.Reading, "now", lambda self: asked.append(self))
     names["other"], names["array"], names["k"] = 2, np.ones(3), 5.0
     np.testing.assert_allclose(g(np.ones(3)), 26.0)
     assert not asked
+
+
+def test_what_is_called_once_has_no_words_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Any] = []
+    of = _watch.Callers.of
+    monkeypatch.setattr(_watch.Callers, "of", lambda *args: found.append(args) or of(*args))
+    _, g = made()
+    g(np.ones(3))
+    assert not found
+    g(np.ones(3))
+    assert len(found) == 1
 
 
 def test_python_of_another_version_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
