@@ -70,8 +70,9 @@ def offset_of(node: Node) -> tuple[Node, float] | None:
     return None
 
 
-#: What a sum of squares can end with; a mean is a quotient, but of tensors one step.
-SUMS = NUMBERS | {
+#: What a sum of squares can end with; a mean is a quotient, but of tensors one step. Not a number,
+#: which nothing is differentiated by: an exponent would be taken for one.
+SUMS = (NUMBERS - {"Literal"}) | {
     "Add", "Contract", "Divide", "Mean", "Multiply", "Slice", "Square", "Sum", "Transpose",
     "Where", *POWERS,
 }  # fmt: skip

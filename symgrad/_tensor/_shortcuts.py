@@ -39,9 +39,13 @@ def _may_begin(node: Backward) -> bool:
     behind = node.behind
     if node.op.name == "Divide" and behind[1] is None:
         return False  # the formulas divide by what they are of
-    if node.op.name in POWERS and (behind[1] is not None or node.saved is None):
-        return False
     ops = [NUMBER if e is None else e.op if isinstance(e, Backward) else VALUE for e in behind]
+    if node.op.name in POWERS:
+        if behind[1] is not None or node.saved is None:
+            return False
+        exponent = node.saved[1]
+        if isinstance(exponent, (int, float)) and exponent >= 1 and ops[0].name != "Sqrt":
+            return False  # the formulas are roots and quotients, and powers of roots
     return bool(index.among(node.op, ops))
 
 

@@ -16,6 +16,7 @@ import symgrad as sg
 import symgrad.torch as torch
 from symgrad._op import Evidence, Op, registry
 from symgrad._reverse import differentiable
+from symgrad._tensor import _shortcuts
 from symgrad._tensor._record import plans
 from symgrad.errors import BackwardError
 
@@ -334,3 +335,28 @@ def test_detached_elements_have_no_record_to_be_wrong() -> None:
     z.detach().zero_()  # seen by the record of z
     with pytest.raises(BackwardError, match="modified by an inplace operation"):
         z.sum().backward()
+
+
+def test_only_roots_and_powers_of_roots_are_looked_at_as_formulas(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A square is in every loss; to look behind it for a formula took five times its backward."""
+    looked: list[str] = []
+
+    class Looked(_shortcuts._Local):
+        def __init__(self, node: Any, barred: Any) -> None:
+            looked.append(node.op.name)
+            super().__init__(node, barred)
+
+    monkeypatch.setattr(_shortcuts, "_Local", Looked)
+    x = torch.tensor(np.array([0.0, 3.0, 4.0]), requires_grad=True)
+    for power in (x**2, x**1.5, (x * x) ** 2, (x + 1.0) ** 3, ((2.0 * x - 1.0) ** 2).mean()):
+        power.backward(torch.ones(*power.shape))
+    assert not looked
+    for root in ((x * x).sum() ** 0.5, (x * x).sum() ** 0.75, torch.sqrt(x) ** 2):
+        looked.clear()
+        root.backward(torch.ones(*root.shape))
+        assert looked == ["Power"]
+    x.grad = None
+    (torch.sqrt(x) ** 2).sum().backward()
+    np.testing.assert_array_equal(x.grad, np.ones(3))
