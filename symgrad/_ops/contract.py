@@ -97,6 +97,9 @@ def contracted(x: Any, y: Any, a: str, b: str, out: str) -> Any:
     strides.
     """
     x, y = np.asarray(x), np.asarray(y)
+    if a + b == out and len(set(out)) == len(out) and x.dtype == y.dtype:
+        # All products, and no sums: einsum multiplies, too, and takes 25 us to find that out.
+        return np.multiply(by_rows(x).reshape(x.shape + (1,) * y.ndim), by_rows(y))
     axes = _product_axes(a, b, out)
     if axes is None or x.dtype != y.dtype or x.dtype.kind != "f":
         return np.einsum(f"{a},{b}->{out}", by_rows(x), by_rows(y), optimize=True)

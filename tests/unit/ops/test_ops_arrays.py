@@ -19,6 +19,7 @@ import symgrad as sg
 from symgrad._graph import Constant, Input, Iota, Literal, Node, SizeOf, topological
 from symgrad._op import ArrayOp, Composite, Op, Products, registry
 from symgrad._ops import logic, np_fft, np_refused, rounding
+from symgrad._ops.contract import contracted
 from symgrad._schedule._run import concrete
 from symgrad._shapes import Dim, evaluate_dim, recording
 from symgrad._trace import Traced, as_node, flatten
@@ -354,6 +355,16 @@ def test_any_einsum(case: tuple[str, list[tuple[int, ...]]]) -> None:
     for symbolic in (False, True):
         trace = Trace(lambda *xs: np.einsum(text, *xs), arrays, {}, symbolic)
         assert_same(trace(), expected)
+
+
+@pytest.mark.parametrize(("a", "b"), [("", "i"), ("i", "j"), ("i", "jk"), ("", "")])
+def test_products_without_sums_have_the_bits_of_einsum(a: str, b: str) -> None:
+    rng = np.random.default_rng(5)
+    x, y = (rng.choice([-0.0, 0.0, 1.5, -2.0, 5e-324, np.inf], (3,) * len(k)) for k in (a, b))
+    with np.errstate(invalid="ignore"):
+        found = contracted(x, y, a=a, b=b, out=a + b)
+        expected = np.einsum(f"{a},{b}->{a + b}", x, y, optimize=True)
+    np.testing.assert_array_equal(found, expected)
 
 
 # ---------------------------------------------------------------- primitives
