@@ -327,7 +327,7 @@ def _guarded(node: Backward, ct: Any, mask: Any, tensors: bool) -> tuple[list[An
         if part is None or own is None:
             masks[k] = None
         elif op.kind == "map":
-            whole = np.broadcast_to(own, ct.shape)
+            whole = own if own.shape == ct.shape else np.broadcast_to(own, ct.shape)
             masks[k] = whole if ct.shape == x.shape else unbroadcast(whole, x.shape) != 0
         elif op.linear is None:
             parts[k] = np.where(own, part, 0.0)
