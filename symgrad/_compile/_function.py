@@ -35,11 +35,12 @@ from .._trace import (
 )
 from ..errors import PathsWarning, TraceError
 from ._call import Call, Given, without_lists
-from ._captures import Captures, Reading
+from ._captures import Captures
 from ._for_c import ForC
 from ._layout import layout_of, named_trees
 from ._options import check_backend, check_parallel, check_rounding
 from ._progress import told_if_slow
+from ._reading import Reading
 from ._recall import Recall, RecalledError, words_of
 from ._recalled import Recalled
 from ._specialization import Specialization
