@@ -212,7 +212,7 @@ class Bordered:
         self.reach = int(rng.choice([1, 1, 1, 2, 3]))
         self.rounds = [
             [(str(rng.choice(["roll", "roll", "zeros", "edge", "constant", "wrap", "reflect",
-                              "joined", "ends", "plain", "transposed"])),
+                              "joined", "ends", "plain", "transposed", "row"])),
               tuple(int(rng.integers(-self.reach, self.reach + 1)) for _ in range(self.ndim)),
               float(rng.normal()), int(rng.integers(3)))
              for _ in range(rng.integers(1, 6))]
@@ -231,6 +231,8 @@ class Bordered:
             for axis, s in enumerate(shift):
                 u = np.roll(u, s, axis) if s else u
             return u
+        if kind == "row":
+            return np.roll(u[(0,) * (self.ndim - 1)], shift[-1])
         if kind == "zeros":
             out = np.zeros_like(u)
             out[inside] = u[moved] * u[inside]

@@ -52,6 +52,21 @@ def test_small_parts_of_a_sum_are_added_to_their_places() -> None:
     np.testing.assert_allclose(sg.compile(tiles)(w), tiles(w), rtol=1e-14)
 
 
+def test_a_rolled_row_has_no_border_along_the_rows_that_it_multiplies() -> None:
+    def weighted(u: Any, row: Any) -> Any:
+        return np.roll(u, 1, 0) * np.roll(u, 1, 1) * np.roll(row, 1)
+
+    def square(u: Any, row: Any) -> Any:
+        return np.roll(u @ u, 1, 0) * np.roll(u, 1, 1) * np.roll(row, 1)  # as many rows as columns
+
+    rng = np.random.default_rng(2)
+    for f, shape in ((weighted, (4, 5)), (square, (4, 4))):
+        u, row = rng.normal(size=shape), rng.normal(size=shape[1])
+        np.testing.assert_allclose(sg.compile(f)(u, row), f(u, row), rtol=1e-12)
+    cells = sorted(len(x.operands) for x in assemblies(weighted, np.ones((4, 5)), np.ones(5)))
+    assert cells == [2, 4]  # the row, and the result
+
+
 def test_borders_of_unknown_order_are_not_cut() -> None:
     """Rolled by two, three elements have their borders the other way round."""
     shift = sg.compile(lambda u: np.roll(u, 2) + np.roll(u, -2) + u)
