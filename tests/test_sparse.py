@@ -621,3 +621,22 @@ def test_loops_that_differ_by_a_border(shape, rng):
             np.testing.assert_allclose(out, wanted, rtol=1e-14, atol=1e-15)
     finally:
         sg.set_num_threads(before)
+
+
+def test_arrays_shifted_and_mixed_in_turn_take_time_linear_in_the_rounds():
+    """As in extended phase graphs; followed one by one, the blocks double in every round."""
+
+    def echoes(x, rounds):
+        f = np.stack([x, x[::-1]])
+        turn = np.array([[0.6, 0.8], [-0.8, 0.6]])
+        for _ in range(rounds):
+            f[0, 1:] = f[0, :-1].copy()
+            f[1, :-1] = f[1, 1:].copy()
+            f = turn @ f
+        return f
+
+    x = np.linspace(0.0, 1.0, 40)
+    dense = sg.jacobian(echoes)(x, 16)
+    np.testing.assert_allclose(dense @ x, echoes(x, 16), rtol=1e-12)
+    sparse = sg.jacobian(echoes, sparse=True)(x, 16)
+    np.testing.assert_allclose(sparse.toarray().reshape(dense.shape), dense, atol=1e-14)

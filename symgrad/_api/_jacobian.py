@@ -17,9 +17,8 @@ import numpy as np
 from .._batch import batch
 from .._forward import push_forward
 from .._graph import Literal, Node, topological, warn_user
-from .._lanes import blocks_of, memory
+from .._lanes import added_up, memory, places_throughout
 from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
-from .._ops.gathers import SCATTER
 from .._reverse import pull_back
 from .._rewrite import rewrite
 from .._shapes import as_dim, as_size, dim_product, guard, hint, recording, same
@@ -137,28 +136,18 @@ def _by_lanes(y: Node, x: Node) -> Node | None:
     """Return dy/dx as the entries that can differ from zero among zeros; None if they are many."""
     if len(topological([y])) > LANES:
         return None
-    dense: list[Node] = []
     with recording() as guards:
-        found = blocks_of([y], [x], lambda node, _: dense.append(node), places=True)
-    [blocks] = found.outputs
+        found = places_throughout([y], [x])
+    if not found or not found[0]:
+        return None
+    [blocks] = found
     count = sum(hint(dim_product(b.lanes)) for b in blocks)
     total = hint(dim_product(y.shape)) * hint(dim_product(x.shape))
-    if dense or found.cuts or not blocks or count > FEW * total:
+    if count > FEW * total:
         return None
     for relation, truth in guards.items():
         guard(relation, value_is=truth)
-    shape = (*y.shape, *x.shape)
-    columns: list[list[Any]] = [[] for _ in range(1 + len(shape))]
-    for block in blocks:
-        lanes = tuple(map(as_size, block.lanes))
-        parts = [Traced(block.value)]
-        parts += [Traced(i.node(block.lanes)) for i in (*block.rows, *block.cols)]
-        if block.mask is not None:  # where there is none, nothing is added somewhere
-            parts = [np.where(Traced(block.mask), part, 0) for part in parts]
-        for part, column in zip(parts, columns, strict=True):
-            column.append(np.reshape(np.broadcast_to(part, lanes), (-1,)))
-    axes = tuple(range(len(shape)))
-    return as_node(SCATTER(*map(np.concatenate, columns), axes=axes, at=0, shape=shape))
+    return added_up(blocks, (*y.shape, *x.shape))
 
 
 def _length(y: Node) -> int:
@@ -307,9 +296,8 @@ def check_density(
 
 def _entries(outputs: Sequence[Node], inputs: Sequence[Node]) -> int | None:
     """Return how many entries the blocks have; None if they cannot tell."""
-    dense: list[Node] = []
     with recording():  # what is decided for this question alone binds no call
-        found = blocks_of(outputs, inputs, lambda node, _: dense.append(node), places=True)
-    if dense or found.cuts:
+        found = places_throughout(outputs, inputs)
+    if found is None:
         return None
-    return sum(hint(dim_product(b.lanes)) for blocks in found.outputs for b in blocks)
+    return sum(hint(dim_product(b.lanes)) for blocks in found for b in blocks)

@@ -12,22 +12,24 @@ Where lanes end, at loops that carry arrays and at factorisations, the places ar
 
 from ._block import Block
 from ._branches import selected
-from ._dense import examples_of, memory
+from ._dense import added_up, examples_of, memory
 from ._dependence import dependence
 from ._index import Index, flat
 from ._structure import Structure, structure_of
-from ._walk import Found, blocks_of
+from ._walk import Found, blocks_of, places_throughout
 
 __all__ = [
     "Block",
     "Found",
     "Index",
     "Structure",
+    "added_up",
     "blocks_of",
     "dependence",
     "examples_of",
     "flat",
     "memory",
+    "places_throughout",
     "selected",
     "structure_of",
 ]

@@ -15,9 +15,10 @@ from .._graph import Literal, Node, apply
 from .._guards import Guarded
 from .._op import PROJECTIONS, Routine
 from .._ops import RESHAPE, TRANSPOSE
+from .._ops.gathers import SCATTER
 from .._ops.movement import DIAG_EMBED
 from .._ops.operands import Cores
-from .._shapes import as_size, dim_product, hint
+from .._shapes import Shape, as_size, dim_product, hint
 from .._trace import as_node, cast, fresh, substitute
 from ..errors import OutOfMemoryError, UnsupportedError
 from ._block import Block
@@ -44,6 +45,37 @@ def every(node: Node, k: int, block: Block) -> Block:
     shared = examples_of(node, k)
     block, rows = block.extended(node.shape[shared:])
     return replace(block, rows=(*block.rows[:shared], *rows)).summed()
+
+
+def added_up(blocks: Sequence[Block], shape: Shape) -> Node:
+    """Return an array of a shape, rows before columns, with the blocks of one source added up."""
+    columns: list[list[Any]] = [[] for _ in range(1 + len(shape))]
+    for block in blocks:
+        lanes = tuple(map(as_size, block.lanes))
+        parts = [traced(block.value)]
+        parts += [traced(i.node(block.lanes)) for i in (*block.rows, *block.cols)]
+        if block.mask is not None:  # where there is none, nothing is added somewhere
+            parts = [np.where(traced(block.mask), part, 0) for part in parts]
+        for part, column in zip(parts, columns, strict=True):
+            column.append(np.reshape(np.broadcast_to(part, lanes), (-1,)))
+    if not shape:
+        return as_node(np.sum(np.concatenate(columns[0])))
+    axes = tuple(range(len(shape)))
+    return as_node(SCATTER(*map(np.concatenate, columns), axes=axes, at=0, shape=shape))
+
+
+def filled(node: Node, blocks: Sequence[Block]) -> list[Block]:
+    """Return one block for each source of blocks, with all entries of the Jacobian by it."""
+    found = []
+    for source in dict.fromkeys(block.source for block in blocks):
+        parts = [block for block in blocks if block.source is source]
+        none = Block(source, (), (), (), Guarded(Literal(1, node.dtype)))
+        block, places = none.extended((*node.shape, *source.shape))
+        entries = added_up(parts, (*node.shape, *source.shape))
+        values = RESHAPE(traced(entries), shape=block.lanes)
+        rows, cols = tuple(places[: node.ndim]), tuple(places[node.ndim :])
+        found.append(replace(block, rows=rows, cols=cols, slope=Guarded(as_node(values))))
+    return found
 
 
 def examples_of(node: Node, k: int) -> int:

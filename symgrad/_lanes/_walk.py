@@ -16,11 +16,11 @@ from .._op import PROJECTIONS, Bodied
 from .._ops import TRANSPOSE
 from .._reverse import dependents
 from .._rewrite import Way, shortcuts, simplified
-from .._shapes import Shape, as_size, hint
+from .._shapes import Shape, as_size, dim_product, hint
 from .._state import at, within
 from .._trace import as_node, cast, fresh
 from ._block import Block
-from ._dense import every, examples_of, operands_of, whole
+from ._dense import every, examples_of, filled, operands_of, whole
 from ._index import traced
 from ._rules import RULES, elementwise, is_zero
 
@@ -70,12 +70,30 @@ def blocks_of(
     return Found(found, walk.cuts, walk.ends, [*walk.barriers], walk.bounds)
 
 
+def places_throughout(outputs: Sequence[Node], inputs: Sequence[Node]) -> list[list[Block]] | None:
+    """Return where the Jacobians of ``outputs`` have entries, as blocks; None if lanes end.
+
+    The pass goes no further than to the first step behind which they do not lead on.
+    """
+    with within(), simplified():
+        walk = _Throughout(reached(outputs), inputs, _ended, places=True)
+        try:
+            walk.go()
+        except _LanesEndError:
+            return None
+    return [walk.found.get(node, []) for node in outputs]
+
+
 def identity(node: Node) -> Block:
     """Return the block of a node by itself."""
     none = Block(node, (), (), (), Guarded(Literal(1, node.dtype)))
     block, rows = none.extended(node.shape)
     return replace(block, rows=tuple(rows), cols=tuple(rows))
 
+
+#: More blocks of a node become one where they have more lanes than its dense Jacobian has entries:
+#: behind arrays that are shifted, written over and mixed in turn they would double in every round.
+MANY = 16
 
 #: So many rules within rules are followed. A rule that asks for another of its kind, as a solve
 #: asks for one by the transpose, has no end.
@@ -107,11 +125,22 @@ class _Walk:
             at(node.where)
             if not is_empty(node.shape):
                 self.found[node] = joined([_typed(block, node) for block in self._behind(node)])
+                if self._overlaps(node):
+                    self.found[node] = filled(node, self.found[node])
                 if node in self.barriers and not self.rules:
                     self._cut(node)
                 computed = node.op.kind in ("gather", "scatter") and "axes" in node.params
                 if computed and self.found[node]:
                     self.bounds[node] = _within_bounds(node)
+
+    def _overlaps(self, node: Node) -> bool:
+        """Tell whether the blocks of a node are many, and lie over each other."""
+        blocks = self.found[node]
+        if len(blocks) <= MANY:
+            return False
+        by = {block.source for block in blocks}
+        entries = size_of(node.shape) * sum(size_of(x.shape) for x in by)
+        return sum(size_of(block.lanes) for block in blocks) > entries
 
     def _behind(self, node: Node) -> list[Block]:
         """Return the blocks of a node, from those of its operands."""
@@ -156,7 +185,7 @@ class _Walk:
         if pushed is None:
             return []
         seeds = [*tangents.values()]
-        walk = _Walk(reached([pushed]), seeds, self.note, self.places, self.rules + 1)
+        walk = type(self)(reached([pushed]), seeds, self.note, self.places, self.rules + 1)
         walk.found = {t: self.found[x] for x, t in tangents.items()}
         walk.go()
         self.bounds |= walk.bounds
@@ -199,6 +228,22 @@ class _Walk:
         return parts
 
 
+class _LanesEndError(Exception):
+    """Lanes do not lead on from a step."""
+
+
+def _ended(*_: Node) -> None:
+    raise _LanesEndError
+
+
+class _Throughout(_Walk):
+    """The way through a graph, as far as lanes lead."""
+
+    def _cut(self, node: Node) -> None:
+        if node not in self.sources:
+            raise _LanesEndError
+
+
 def _within_bounds(node: Node) -> Node:
     """Return whether all places that a gather or a scatter has computed are on their axes."""
     axes = node.params["axes"]
@@ -235,6 +280,11 @@ def reached(outputs: Sequence[Node]) -> list[Node]:
         if node in needed and not is_empty(node.shape):
             needed.update(node.operands)
     return [node for node in order if node in needed]
+
+
+def size_of(shape: Shape) -> int:
+    """Return how many elements an array of the shape has in the example call."""
+    return hint(dim_product(shape))
 
 
 def is_empty(shape: Shape) -> bool:
@@ -278,4 +328,4 @@ def in_order(block: Block) -> Block:
     return block.changed(tuple(block.lanes[k] for k in order), node, lambda i: i.moved(places))
 
 
-__all__ = ["blocks_of", "identity", "joined"]
+__all__ = ["blocks_of", "identity", "joined", "places_throughout"]
