@@ -278,6 +278,16 @@ def empty_places(np: Any, x: Any) -> Any:
     return y
 
 
+def rows_exchanged(np: Any, x: Any) -> Any:
+    """As in elimination with pivots: traced places within lists."""
+    y, z, p = x.copy(), x * 1j, np.argmax(x[:, 0])
+    y[[0, p]] = y[[p, 0]]
+    y[[1, p], :] *= 2.0
+    z[[0, p]] = z[[p, 0]]
+    np.add.at(y, ([0, p], [p, 1]), 1.0)
+    return y, y[[0, p], [p, 1]], x[(p, 0), 1:], x[[[p], [-1]]], np.abs(z)
+
+
 def in_place_methods(np: Any, x: Any) -> Any:
     y, z = x[::-1].copy(), np.ones(3)
     y.sort()
@@ -294,7 +304,7 @@ CASES: dict[str, tuple[Case, Any]] = {
         (M, (views, views_of_views, copies_are_copies, positions_and_slices, masked_rows,
              elements, rows, factorised, functions, repeated_values, empty_places,
              numbers_that_are_views, layouts, copies_and_names, read_only_views,
-             listed_places)),
+             listed_places, rows_exchanged)),
     )
     for f in group
 }  # fmt: skip

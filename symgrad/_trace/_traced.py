@@ -14,6 +14,7 @@ from .._graph._types import check_dtype
 from .._op import Op, registry
 from .._ops import RESHAPE, getitem
 from .._ops.indexing import basic_region
+from .._ops.np_common import as_array, holds_traced
 from .._ops.regions import within as inside
 from .._shapes import Shape, Size, as_dim, as_size, dim_product, show
 from .._state import now, within
@@ -41,13 +42,19 @@ _OPS = registry.ops
 
 
 def known_index(index: Any) -> Any:
-    """Return an index in which constant arrays are arrays again, and known numbers numbers."""
+    """Return an index in which lists with traced places are arrays.
+
+    Constant arrays are arrays again, and known numbers numbers.
+    """
     if isinstance(index, tuple):
         return tuple([_known_item(item) for item in index])
     return _known_item(index)
 
 
 def _known_item(item: Any) -> Any:
+    if isinstance(item, (list, tuple)):
+        places = [_known_item(place) for place in item]
+        return as_array(places) if holds_traced(places) else places
     if not isinstance(item, Traced):
         return item
     if isinstance(item.node, Constant):
