@@ -77,7 +77,10 @@ def write_chunked(
         few = Frame(frame.place, frame.result, frame.sizes)
         # What a step of a loop reads its neighbours' elements of, the step before has just written.
         # A vector of which other stores hold the elements has to wait until they are in memory.
-        turn = 1 if inside and windows(nest) else 4
+        # Where LLVM cannot do what it is told, it prints a remark.
+        slides = [window for rows in windows(nest).values() for window in rows]
+        alone = (inside and slides) or any(window.hands_on_a_constant for window in slides)
+        turn = 1 if alone else 4
         NestWriter(module, f"{name}.few", nest, few, turn=turn).write(stored)
         sums = any(r.dtype.kind == "f" and r.how in ("add", "multiply")
                    for r in map(describe, nest.reductions))  # fmt: skip

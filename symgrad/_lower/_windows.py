@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._graph import Node
+from .._graph import Literal, Node
 from .._op import Placing
 from .._runtime._interface import llvm_type
 from .._shapes import as_expr, dim_expand
@@ -58,9 +58,28 @@ class Window:
         return max(self.parts) - min(self.parts)
 
     @property
+    def hands_on_a_constant(self) -> bool:
+        """Whether a step hands on what all do: to LLVM no recurrence, and no vector code."""
+        return self.whole and all(_even(store.node) for store in self.parts[max(self.parts)])
+
+    @property
     def stores(self) -> list[Store]:
         """All stores of the parts."""
         return [store for turn in self.parts.values() for store in turn]
+
+
+def _even(node: Node) -> bool:
+    """Tell by its form whether all elements of an array are one number."""
+    waiting, seen = [node], {node}
+    while waiting:
+        x = waiting.pop()
+        if isinstance(x, Literal) or all(map(is_one, x.shape)):
+            continue
+        if x.op.kind not in ("map", "view"):
+            return False
+        waiting += [y for y in x.operands if y not in seen]
+        seen.update(x.operands)
+    return True
 
 
 def windows(nest: Nest) -> dict[Node, list[Window]]:

@@ -49,6 +49,24 @@ def test_who_has_it() -> None:
     assert without_few(loop) == loop
 
 
+def test_llvm_is_asked_for_no_vectors_that_it_cannot_make(capfd: Any) -> None:
+    """It would print a remark. What a step hands on to the next is one number for all steps."""
+
+    def flux(u: Any) -> Any:
+        between = u[:-1] ** 2 * u[1:] ** 2
+        u = u.copy()
+        u[1:-1] -= 0.4 * (between[1:] - between[:-1])
+        return np.sum(u)
+
+    u = np.linspace(0.1, 0.9, 10)
+    gradient = sg.grad(flux)
+    h = 1e-30
+    exact = [flux(u + 1j * h * unit).imag / h for unit in np.eye(10)]
+    np.testing.assert_allclose(gradient(u), exact, rtol=1e-13)
+    gradient.kernel(u)
+    assert capfd.readouterr().err == ""
+
+
 CASES: list[Callable[[Any], Any]] = [
     rosen,
     lambda x: (np.sum(x * x), np.prod(x), np.max(x - 1), np.min(3 * x), np.any(x > 1), np.mean(x)),
