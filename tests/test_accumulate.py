@@ -113,6 +113,25 @@ def test_patterns_and_ties() -> None:
     np.testing.assert_array_equal(ties, [[1, 0, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]])
 
 
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.logaddexp, np.subtract])
+def test_segments_are_numpys(ufunc: np.ufunc) -> None:
+    """Also a segment that ends before it begins, which is one element."""
+    x = 1 + np.random.default_rng(5).random((7, 3))
+    h = 1e-6
+    for places, axis in (([0, 2, 5], 0), ([0, 4, 1, 1, 6], 0), ([2, 0], 1), ([-1 + 1], -1)):
+
+        def f(x: Any, places: Any = places, axis: int = axis) -> Any:
+            return ufunc.reduceat(x, places, axis=axis)
+
+        np.testing.assert_allclose(sg.compile(f)(x), ufunc.reduceat(x, places, axis), rtol=1e-14)
+        slopes = sg.grad(lambda x, f=f: np.sum(f(x) ** 2))(x)
+        unit = np.random.default_rng(6).normal(size=x.shape)
+        ahead, behind = (np.sum(f(x + s * unit) ** 2) for s in (h, -h))
+        np.testing.assert_allclose(np.sum(slopes * unit), (ahead - behind) / (2 * h), rtol=1e-7)
+    whole = sg.compile(lambda k: ufunc.reduceat(k, np.array([0, 3]), dtype=float))
+    np.testing.assert_array_equal(whole(np.arange(1, 6)), ufunc.reduceat(np.arange(1.0, 6), [0, 3]))
+
+
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "axis": (lambda x: np.maximum.accumulate(x, axis=2), "no axis 2"),
     "all axes": (lambda x: np.subtract.reduce(x, axis=None), "takes one axis"),
@@ -127,6 +146,16 @@ def test_refusals_are_numpys(case: str) -> None:
         f(np.ones((2, 3)))
     with pytest.raises(ArgumentError, match=text):
         sg.compile(f)(np.ones((2, 3)))
+
+
+def test_segments_that_there_are_not() -> None:
+    for places in ([0, 3], [-1]):
+        with pytest.raises(IndexError, match=r"out.of.bounds"):
+            np.add.reduceat(np.ones(3), places)
+        with pytest.raises(IndexError, match="out of bounds"):
+            sg.compile(lambda x, places=places: np.add.reduceat(x, places))(np.ones(3))
+    with pytest.raises(SymgradError, match=r"np\.add\.at"):
+        sg.compile(np.add.reduceat)(np.ones(3), np.array([0, 1]))
 
 
 def test_options_are_refused() -> None:

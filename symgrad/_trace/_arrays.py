@@ -21,6 +21,7 @@ from .._op import Op, refuse, registry
 from .._ops import getitem
 from .._ops.np_contract import is_sparse, sparse_product
 from .._ops.np_logsumexp import logsumexp
+from .._ops.np_segments import reduced_at
 from .._ops.rounding import round_number
 from ..errors import ArgumentError, DTypeError, UnsupportedError
 from ._calls import call, related
@@ -122,6 +123,8 @@ class ArrayMethods:
             return call(_ACCUMULATE[ufunc], inputs, kwargs)
         if method == "at":
             return _at(ufunc, *inputs)
+        if method == "reduceat":
+            return reduced_at(ufunc, *inputs, **kwargs)
         if method == "outer":
             a, b = (x if isinstance(x, ArrayMethods) else np.asarray(x) for x in inputs)
             left = a[(...,) + (None,) * b.ndim] if b.ndim else a

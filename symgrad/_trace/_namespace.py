@@ -115,7 +115,7 @@ class Universal:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.ufunc, name)
-        if name not in ("reduce", "accumulate", "outer"):
+        if name not in ("reduce", "reduceat", "accumulate", "outer"):
             return found
         return lambda *x, **kwargs: found(*map(stacked, x), **kwargs)
 
