@@ -1,4 +1,4 @@
-"""``np.ndenumerate``, ``np.ndindex`` and ``np.nditer`` over traced arrays."""
+"""``np.ndenumerate``, ``np.ndindex``, ``np.nditer`` over traced arrays, and ``np.fromiter``."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "index": numbered,
     "order": lambda x: sum(k * v for k, v in enumerate(np.nditer(x, order="F"))),
     "two": lambda x: sum(a * b for a, b in np.nditer([x, np.arange(3.0)])),
+    "fromiter": lambda x: np.fromiter((r @ r for r in x), float, count=2) @ x,
+    "fromiter of few": lambda x: np.fromiter(map(np.sin, x[0]), float, 2) * x[:, 0],
     "number": lambda x: sum(v**2 for v in np.nditer(x[0, 1])),
     "none": lambda x: sum((v for v in np.nditer(x[:0], flags=["zerosize_ok"])), x[0, 0]),
 }
@@ -79,6 +81,8 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "runs": (lambda x: sum(np.nditer(x, flags=["external_loop"])), UnsupportedError, "external"),
     "axes": (lambda x: sum(np.nditer(x, op_axes=[[0, 1]])), UnsupportedError, "op_axes="),
     "empty": (lambda x: sum(np.nditer(x[:0])), ArgumentError, "zero-sized"),
+    "too short": (lambda x: np.fromiter((r @ r for r in x), float, 3), ArgumentError, "only 2 it"),
+    "rows": (lambda x: np.fromiter((r for r in x), float), ArgumentError, r"np\.array"),
     "no index": (lambda x: np.nditer(x).multi_index[0] * x, ArgumentError, "multi-index"),
 }  # fmt: skip
 

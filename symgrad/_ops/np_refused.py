@@ -73,7 +73,7 @@ PASSED: dict[str, str] = {
     **dict.fromkeys(
         ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros", "ones",
          "empty", "full", "eye", "identity", "tri", "arange", "linspace", "logspace",
-         "fromfunction", "require"), _MADE,
+         "fromfunction", "fromiter", "require"), _MADE,
     ),
     **dict.fromkeys(("bartlett", "blackman", "hamming", "hanning", "kaiser", "fft.fftfreq",
                      "fft.rfftfreq"), _WINDOW),
@@ -82,7 +82,7 @@ PASSED: dict[str, str] = {
     ),
     **dict.fromkeys(("base_repr", "binary_repr", "format_float_positional",
                      "format_float_scientific"), _TEXT),
-    **dict.fromkeys(("from_dlpack", "frombuffer", "fromfile", "fromiter", "fromregex",
+    **dict.fromkeys(("from_dlpack", "frombuffer", "fromfile", "fromregex",
                      "fromstring", "genfromtxt", "load", "loadtxt"), _FILE),
     **dict.fromkeys(("busday_count", "busday_offset", "datetime_as_string", "datetime_data",
                      "is_busday"), _DATES),

@@ -58,7 +58,7 @@ from ._creation import (
     zeros,
     zeros_like,
 )
-from ._iterators import ndenumerate, nditer
+from ._iterators import fromiter, ndenumerate, nditer
 from ._outside import of_file
 from ._vectorize import vectorize
 
@@ -76,6 +76,7 @@ __all__ = [
     "eye",
     "fft",
     "fromfunction",
+    "fromiter",
     "full",
     "full_like",
     "identity",

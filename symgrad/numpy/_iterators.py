@@ -1,8 +1,9 @@
-"""``np.ndenumerate`` and ``np.nditer``, which read the elements of traced arrays one by one."""
+"""Elements one by one: ``np.ndenumerate``, ``np.nditer`` read them, ``np.fromiter`` takes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from .._op import refuse
 from .._ops.np_common import as_array
 from .._trace._views import Layout, layout_of
 from ..errors import ArgumentError
-from ._creation import symbolic
+from ._creation import array, symbolic
 
 _ORDER = (
     "which order its elements come in depends on how the array lies in memory. Write instead: "
@@ -24,6 +25,30 @@ _WRITES = (
 #: Flags that change neither what is read nor how much of it at a time.
 _HARMLESS = frozenset(("buffered", "copy_if_overlap", "refs_ok", "zerosize_ok", "delay_bufalloc"))
 _INDICES = frozenset(("multi_index", "c_index", "f_index"))
+
+
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:  # noqa: A002 - NumPy's name
+    """Make a vector of what an iterator gives, as ``np.fromiter``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> def squares(x):
+    ...     return np.fromiter((v * v for v in x), dtype=float)
+    >>> sg.compile(squares)(np.array([1.0, 2.0]))
+    array([1., 4.])
+    """
+    items = list(iter if count < 0 else itertools.islice(iter, count))
+    if not symbolic(items):
+        return array(np.fromiter(items, dtype, count, like=like))
+    if len(items) < count:
+        raise ArgumentError(
+            f"iterator too short: Expected {count} but iterator had only {len(items)} items."
+        )
+    if any(np.ndim(item) for item in items):
+        raise ArgumentError("np.fromiter takes numbers. Write instead: np.array([...])")
+    return array(items, dtype)
 
 
 def ndenumerate(arr: Any) -> Any:
