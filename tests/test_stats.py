@@ -464,3 +464,34 @@ def test_tails_by_a_shape_of_zero(name: str, method: str, c: float) -> None:
     np.testing.assert_allclose(slope, want, rtol=1e-8, atol=1e-9)
     middle = -30 * f(x, c) + 16 * (around[1] + around[2]) - around[0] - around[3]
     np.testing.assert_allclose(second, middle / (12 * h**2), rtol=1e-5, atol=1e-6)
+
+
+SUMMARIES: dict[str, Callable[[Any], Any]] = {
+    "skew": stats.skew,
+    "skew of rows": lambda x: stats.skew(x, axis=1, bias=False, keepdims=True),
+    "kurtosis": stats.kurtosis,
+    "kurtosis of all": lambda x: stats.kurtosis(x, axis=None, fisher=False, bias=False),
+    "zscore": lambda x: stats.zscore(x, ddof=1),
+    "zscore of all": lambda x: stats.zscore(x, axis=None),
+    "sem": lambda x: stats.sem(x, axis=-1),
+    "variation": lambda x: stats.variation(x, ddof=1),
+    "gmean": stats.gmean,
+    "gmean weighted": lambda x: stats.gmean(x[0], weights=x[1]),
+    "hmean": lambda x: stats.hmean(x, axis=1),
+    "hmean weighted": lambda x: stats.hmean(x[0], weights=x[1]),
+    "moment": lambda x: stats.moment(x, 3, axis=1),
+    "moment about": lambda x: stats.moment(x, order=2, center=0.5),
+    "entropy": lambda x: stats.entropy(x, base=2),
+    "entropy between": lambda x: stats.entropy(x, x[:, :1], axis=0),
+}
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_summaries_of_data(name: str) -> None:
+    f = SUMMARIES[name]
+    rng = np.random.default_rng(8)
+    x, way, h = rng.random((6, 5)) + 0.2, rng.normal(size=(6, 5)), 1e-5
+    np.testing.assert_allclose(sg.compile(f)(x), f(x), rtol=1e-13)
+    _, found = sg.jvp(f, (x,), (way,))
+    near, far = ((f(x + s * way) - f(x - s * way)) / (2 * s) for s in (h, 2 * h))
+    np.testing.assert_allclose(found, (4 * near - far) / 3, rtol=1e-7, atol=1e-8)

@@ -33,10 +33,22 @@ from ._distribution import Frozen, only
 from ._distributions import DISTRIBUTIONS, LOG_ROOT_2PI
 from ._fates import reasons
 from ._replacing import floats
+from ._summaries import (
+    entropy,
+    gmean,
+    hmean,
+    kurtosis,
+    moment,
+    sem,
+    skew,
+    variation,
+    zscore,
+)
 
 __all__ = [  # noqa: PLE0604 - the names of the rows
-    *DISTRIBUTIONS, "dirichlet", "gaussian_kde", "multinomial", "multivariate_normal",
-    "multivariate_t", "wishart",
+    *DISTRIBUTIONS, "dirichlet", "entropy", "gaussian_kde", "gmean", "hmean", "kurtosis",
+    "moment", "multinomial", "multivariate_normal", "multivariate_t", "sem", "skew", "variation",
+    "wishart", "zscore",
 ]  # fmt: skip
 
 
