@@ -70,6 +70,23 @@ def test_whole_numbers() -> None:
     assert sg.compile(lambda k, x: x ** float(k))(np.int64(3), 2.0) == 8.0
 
 
+def test_items_that_are_whole_numbers_or_truth_values() -> None:
+    def f(x: Any) -> Any:
+        place, names = np.argmax(x).item(), "abc"
+        wide = sum(1 for is_wide in (x > 1).tolist() if is_wide)
+        return x[place] * 2.0**place + wide, names[place]
+
+    compiled = sg.compile(f)
+    for x in (np.array([0.5, 1.5, 2.5]), np.array([5.5, 1.5, 2.5]), np.array([0.5, 1.6, 2.7])):
+        assert compiled(x) == f(x)
+        np.testing.assert_array_equal(
+            sg.grad(lambda x: f(x)[0])(x), np.where(x == np.max(x), 2.0 ** np.argmax(x), 0.0)
+        )
+    assert compiled.traces == 2
+    with pytest.raises(TraceError, match=r"x\.item\(\)"):
+        sg.vmap(lambda x: f(x)[0])(np.eye(3))
+
+
 def test_decisions_by_what_a_loop_computes() -> None:
     def f(x: Any) -> Any:
         total = sg.fori_loop(0, 4, lambda i, c: c + x * i, 0.0)

@@ -129,13 +129,20 @@ class Numberless:
         )
 
     def item(self) -> Any:
-        """Return the number, if it is known; else the one element as a number of the trace."""
+        """Return the number, if it is known; else the one element as a number of the trace.
+
+        A whole number and a truth value are those of the example, as by ``int`` and ``bool``.
+        """
         if (known := known_value(self.node)) is not None:
             return np.asarray(known).item()
-        if self.dtype.kind == "f" and all(d == 1 for d in self.node.shape):
+        if all(d == 1 for d in self.node.shape):
             x: Any = self
-            number = x.reshape(()).astype(np.float64)
-            return type(x)(number.node, float)
+            number = x.reshape(())
+            if self.dtype.kind == "f":
+                return type(x)(number.astype(np.float64).node, float)
+            kind = bool if self.dtype.kind == "b" else int
+            if (found := decided(number.node, kind)) is not None:
+                return kind(found)
         self._leaked("a number (`x.item()`)", "the value itself")
 
     def tolist(self) -> Any:
