@@ -206,6 +206,22 @@ UNSUPPORTED: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+def test_data_that_decide_are_bound_as_errors_say() -> None:
+    """Of an argument the numbers are unknown; of what is bound they are known."""
+
+    def selected(x: Any, data: Any) -> Any:
+        return x**2 * len(data[data > 0])
+
+    def placed(x: Any, data: Any) -> Any:
+        return x**2 * len(np.flatnonzero(data > 0))
+
+    data = np.array([1.0, -1.0, 2.0])
+    for f in (selected, placed):
+        says(raises(sg.grad, f, 3.0, data), UnsupportedError, "functools.partial(f, data=data)")
+        assert sg.grad(functools.partial(f, data=data))(3.0) == 12.0
+        assert sg.grad(lambda x, f=f: f(x, data))(3.0) == 12.0
+
+
 @pytest.mark.parametrize("name", UNSUPPORTED)
 def test_what_is_not_traced(name: str) -> None:
     function, parts = UNSUPPORTED[name]

@@ -14,7 +14,8 @@ _SHAPE = "how many elements it gives depends on their values, and a trace needs 
 #: What to write for places and elements where a condition holds.
 OF_MASKS = (
     "Write instead: np.where(mask, x, 0.0) for the elements, np.argmax(mask) for the first place, "
-    "np.count_nonzero(mask) for how many there are"
+    "np.count_nonzero(mask) for how many there are; or, where data alone decide, bind the data by "
+    "functools.partial(f, data=data) or a closure, and their numbers are known"
 )
 _DISTINCT = (
     f"{_SHAPE}. Write instead: of labels that are data np.unique outside, whose inverse is an "
