@@ -72,8 +72,7 @@ class Run:
         self.programs, more = structured(method, vectorized, fun, t, y, args)
         self.args = *more, *args
         self.control = bound, rtol, atol, longest
-        # Of the types that a chunk of steps returns: for others the next would be compiled anew.
-        self.ahead: Any = (np.float64(t), y, np.float64(h), np.False_)
+        self.ahead: Any = (float(t), y, float(h), np.False_)
         self.t, self.y, self.most, self.rows = t, y, int(most), ROWS
         self.begun = BEGUN if h != h else 1
         self.tried = self.looked = 0

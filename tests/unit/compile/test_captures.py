@@ -133,8 +133,9 @@ def test_kinds_of_calls_that_take_turns_go_straight(monkeypatch: pytest.MonkeyPa
 
     raised, bent = sg.compile(power), sg.grad(sided)
     calls = [(np.ones(3), {}), (2.0, {}), (np.float64(3.0), {"n": 3}), (np.ones((2, 2)), {"n": 2})]
-    wanted = [raised(x, **named) for x, named in calls]
-    slopes = [bent(x) for x in (0.5, -0.5)]
+    for _ in range(2):
+        wanted = [raised(x, **named) for x, named in calls]
+        slopes = [bent(x) for x in (0.5, -0.5)]
     monkeypatch.setattr(sg.Function, "_called", _never)
     for _ in range(3):
         assert [raised(x, **named) for x, named in calls] == wanted
