@@ -53,16 +53,17 @@ def hock_schittkowski_71(product: Any) -> Any:
 
 def test_a_problem_of_the_literature() -> None:
     """W. Hock, K. Schittkowski, Test Examples for Nonlinear Programming Codes, 1981."""
-    x = sg.compile(lambda k: hock_schittkowski_71(k).x)(25.0)
+
+    def solved(k: Any) -> tuple[Any, Any, Any]:
+        found = hock_schittkowski_71(k)
+        return found.x, found.fun, found.multipliers[0]
+
+    solve, step = sg.compile(solved), 1e-3
+    x, _, multiplier = solve(25.0)
     np.testing.assert_allclose(x, [1.0, 4.74299963, 3.82114998, 1.37940829], rtol=1e-8)
-
-    def value(k: Any) -> Any:
-        return hock_schittkowski_71(k).fun
-
-    step = 1e-3  # the value by the product is the multiplier of that constraint
-    slope = (sg.compile(value)(25.0 + step) - sg.compile(value)(25.0 - step)) / (2 * step)
-    np.testing.assert_allclose(sg.grad(value)(25.0), slope, rtol=1e-7)
-    multiplier = sg.compile(lambda k: hock_schittkowski_71(k).multipliers[0])(25.0)
+    # The value by the product is the multiplier of that constraint.
+    slope = (solve(25.0 + step)[1] - solve(25.0 - step)[1]) / (2 * step)
+    np.testing.assert_allclose(sg.grad(lambda k: solved(k)[1])(25.0), slope, rtol=1e-7)
     np.testing.assert_allclose(multiplier, slope, rtol=1e-7)
 
 
