@@ -7,7 +7,7 @@ import functools
 from .._graph import Node
 from .._op import Placing
 from .._runtime._interface import constant_text, llvm_type, memory_text
-from .._shapes import Dimension, as_expr, dim_product
+from .._shapes import Dimension, Shape, as_expr, dim_product
 from ._cut import Cut
 from ._emitter import Emitter
 from ._fold import (
@@ -23,7 +23,7 @@ from ._llvm_module import Module
 from ._loops import BLOCK, Frame, Loops, function_text
 from ._plan import Nest, Store
 from ._values import Index, Place, Values
-from ._whole import whole
+from ._whole import SPAN, whole
 from ._windows import Slide, windows
 
 #: Ask for the lines of a range of bytes, to be written.
@@ -72,8 +72,10 @@ class NestWriter:
         self.loops = Loops(self.emitter, nest.domain, cut is not None, turn)
         self.index = tuple(self.loops.index)
         copied = {s.node for s in nest.stores if s.part is None and s.output is None}
+        #: How many elements there are behind a pointer, where that is known.
+        self.extents: dict[str, int] = {}
         self.values = Values(
-            self.emitter, frame.using, copied | set(nest.nodes), self.index, frame.status,
+            self.emitter, self.using, copied | set(nest.nodes), self.index, frame.status,
             nest.unwritten,
         )  # fmt: skip
         self.before: dict[int, list[str]] = {}
@@ -89,7 +91,7 @@ class NestWriter:
         early = self.early()
         for node in self.nest.nodes:
             value = self.values.get(node, self.index)
-            place = self.frame.using(node) if node in stored else None
+            place = self.using(node) if node in stored else None
             if place is not None:
                 self.values.store(place, self.index, node.shape, value, self.rank)
             for task in early.pop(node, ()):
@@ -102,6 +104,8 @@ class NestWriter:
         self.prefetch()
         body = self.at_once()
         if body is None:
+            if self.writes_small_parts():
+                self.loops.turn = 1
             body = self.loops.assemble(
                 self.before, self.after, self.block if self.blocked else None, marks, free
             )
@@ -109,12 +113,34 @@ class NestWriter:
             e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         e.module.functions.append(function_text(self.name, self.frame, body, self.internal))
 
+    def using(self, node: Node) -> Place | None:
+        """Return where ``node`` is stored, noting the pointer as a parameter, and its extent."""
+        place = self.frame.using(node)
+        if place is not None:
+            self.note(place, node.shape)
+        return place
+
+    def note(self, place: Place, shape: Shape) -> None:
+        count = dim_product(shape)
+        if isinstance(count, int):
+            self.extents[place.pointer] = count
+
+    def writes_small_parts(self) -> bool:
+        """Tell whether the nest writes a part of an array that others may read whole (``_whole``).
+
+        LLVM 22 takes vectors that are stored into an array as they lie, not in the order in which
+        they are made, when it puts them together for who loads the whole, and then fails; so such
+        parts are stored element by element.
+        """
+        found = [dim_product(s.target.shape) for s in self.nest.stores if s.part is not None]
+        return any(isinstance(count, int) and count <= SPAN for count in found)
+
     def at_once(self) -> list[str] | None:
         """Return the body for all elements of small arrays at once; None if it is a loop."""
         if self.cut is not None or self.turn or self.blocked or self.before or self.after:
             return None
         first, *bodies = self.emitter.lines
-        found = whole(self.emitter.module, bodies, self.nest.domain)
+        found = whole(self.emitter.module, bodies, self.nest.domain, self.extents)
         return None if found is None else ["entry:", *first, *found, "  ret void"]
 
     def is_short(self) -> bool:
@@ -145,6 +171,7 @@ class NestWriter:
             return
         value = self.values.get(task.node, self.index)
         place = self.frame.using_output(task)
+        self.note(place, task.target.shape)
         if task.part is None:
             self.values.store(place, self.index, task.target.shape, value, self.rank)
         else:

@@ -5,9 +5,9 @@ how many elements to vectorise it, and programs of small matrices have hundreds 
 the body of the loops, which is straight-line code for one element, is read as code for all of
 them: a register holds the whole array, ``fadd double`` becomes ``fadd <16 x double>``. Where a
 step reads and writes is known for every element, too: what lies together is one load, and in
-another order (a transpose, a row for all rows) a shuffle of it. Elements are computed by the
-same instructions as in a loop, so their bits are the same; and what a task writes, the next
-one reads without memory in between, once both are in one function.
+another order (a transpose, a row for all rows) a shuffle of it; parts of arrays are stored element
+by element. Elements are computed by the same instructions as in a loop, so their bits are the same;
+and what a task writes, the next one reads without memory in between, once both are in one function.
 
 A body with anything else in it (a call, a reduction, a computed place) stays a loop.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -26,11 +26,8 @@ from ._llvm_module import Module
 #: Elements of a small array: more would not stay in registers.
 MOST = 36
 
-#: Elements that one load may bring, with those between that nobody reads.
+#: Elements of an array that is read, of which nobody may want all.
 SPAN = 64
-
-#: Stores that one step may be cut into.
-RUNS = 16
 
 _BITS = {"double": 64, "float": 32}
 _TYPE = r"(double|float|i\d+)"
@@ -60,7 +57,9 @@ class _OtherError(Exception):
     """A line that is no step of whole arrays."""
 
 
-def whole(module: Module, bodies: Sequence[Sequence[str]], domain: Shape) -> list[str] | None:
+def whole(
+    module: Module, bodies: Sequence[Sequence[str]], domain: Shape, extents: Mapping[str, int]
+) -> list[str] | None:
     """Return the code of a loop nest for all elements at once, or None if there is none.
 
     Parameters
@@ -71,11 +70,13 @@ def whole(module: Module, bodies: Sequence[Sequence[str]], domain: Shape) -> lis
         The lines of each loop of the nest, outermost first.
     domain:
         The lengths of the loops.
+    extents:
+        How many elements there are behind a pointer, where that is known.
     """
-    extents = [d for d in domain if isinstance(d, int)]
-    if len(extents) < len(domain) or not 2 <= math.prod(extents) <= MOST:
+    lengths = [d for d in domain if isinstance(d, int)]
+    if len(lengths) < len(domain) or not 2 <= math.prod(lengths) <= MOST:
         return None
-    lines = _Lines(module, extents)
+    lines = _Lines(module, lengths, extents)
     try:
         for body in bodies:
             for line in body:
@@ -89,12 +90,12 @@ def whole(module: Module, bodies: Sequence[Sequence[str]], domain: Shape) -> lis
 class _Lines:
     """Lines for all elements, made of lines for one."""
 
-    def __init__(self, module: Module, extents: Sequence[int]) -> None:
-        self.module, self.count = module, math.prod(extents)
+    def __init__(self, module: Module, lengths: Sequence[int], extents: Mapping[str, int]) -> None:
+        self.module, self.count, self.extents = module, math.prod(lengths), extents
         self.out: list[str] = []
         #: Whole numbers that are known for each element: the loops' indices, and places.
         self.known: dict[str, np.ndarray] = {
-            f"%i{k}": at.ravel() for k, at in enumerate(np.indices(extents))
+            f"%i{k}": at.ravel() for k, at in enumerate(np.indices(lengths))
         }
         #: Registers of one for each element.
         self.arrays: set[str] = set()
@@ -179,10 +180,11 @@ class _Lines:
     def load(self, name: str, kind: str, text: str) -> None:
         base, places = self.pointer(kind, text)
         self.read.setdefault(base, []).append(places)
+        # Of a larger array parts may have been stored as vectors, in any order: see the writer.
+        if self.extents.get(base, SPAN + 1) > SPAN:
+            raise _OtherError
         first, last = int(places.min()), int(places.max())
         span = last - first + 1
-        if span > SPAN:
-            raise _OtherError
         at = f"{name}.at"
         self.out.append(f"  {at} = getelementptr inbounds {kind}, ptr {base}, i64 {first}")
         if np.array_equal(places, np.arange(first, first + self.count)):
@@ -197,19 +199,23 @@ class _Lines:
         base, places = self.pointer(kind, text)
         self.written.setdefault(base, []).append(places)
         value = self.operand(kind, value)
-        runs = list(_runs(places))
-        if len(runs) > RUNS:
-            raise _OtherError
-        for number, elements in enumerate(runs):
-            at, part = f"{text}.at{number}", value
-            first = places[elements[0]]
-            self.out.append(f"  {at} = getelementptr inbounds {kind}, ptr {base}, i64 {first}")
-            if not np.array_equal(elements, np.arange(self.count)):
-                part = f"{text}.part{number}"
+        order = np.argsort(places, kind="stable")
+        if np.array_equal(places[order], np.arange(self.extents.get(base, 0))):
+            if not np.array_equal(order, np.arange(self.count)):
                 pair = f"{self.all(kind)} {value}, {self.all(kind)} poison"
-                self.out.append(f"  {part} = shufflevector {pair}, {_order(elements)}")
-            kinds = f"<{len(elements)} x {kind}>"
-            self.out.append(f"  store {kinds} {part}, ptr {at}, {_aligned(kind)}")
+                value = f"{text}.order"
+                self.out.append(f"  {value} = shufflevector {pair}, {_order(order)}")
+            at = f"{text}.at"
+            self.out.append(f"  {at} = getelementptr inbounds {kind}, ptr {base}, i64 0")
+            self.out.append(f"  store {self.all(kind)} {value}, ptr {at}, {_aligned(kind)}")
+            return
+        for k, at in enumerate(places):
+            one, to = f"{text}.{k}", f"{text}.at{k}"
+            self.out += [
+                f"  {one} = extractelement {self.all(kind)} {value}, i64 {k}",
+                f"  {to} = getelementptr inbounds {kind}, ptr {base}, i64 {at}",
+                f"  store {kind} {one}, ptr {to}",
+            ]
 
     # ---------------------------------------------------------------- steps
 
@@ -253,10 +259,3 @@ def _order(places: np.ndarray) -> str:
 def _aligned(kind: str) -> str:
     """Return what a load says of memory that is an array of single elements."""
     return f"align {max(8, _BITS.get(kind) or int(kind[1:])) // 8}"
-
-
-def _runs(places: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the elements whose places follow on each other."""
-    order = np.argsort(places, kind="stable")
-    cuts = np.flatnonzero(np.diff(places[order]) != 1) + 1
-    yield from np.split(order, cuts)

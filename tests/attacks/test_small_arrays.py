@@ -57,6 +57,21 @@ def steps(rng: np.random.Generator, shape: tuple[int, ...]) -> list[Callable[[li
             made = np.transpose(v[a], order)
             return made if made.shape == shape else v[a][::-1]
 
+        def joined(
+            v: list[Any], a: int = a, b: int = b, axis: int = axis, shift: int = shift
+        ) -> Any:  # of parts that are made in one order or the other
+            n = shape[axis]
+            cut = min(max(n // 2 + shift, 0), n)
+            one, two = range(cut), range(cut, n)
+            if shift % 2:
+                first = np.take(v[a], one, axis) * 3
+                least = np.min(first, initial=0.0)
+                return np.concatenate([first, np.take(v[b], two, axis) + least], axis)
+            last = np.take(v[a], two, axis) * 2
+            return np.concatenate(
+                [np.take(v[b], one, axis) + np.max(last, initial=0.0), last], axis
+            )
+
         def padded(v: list[Any], a: int = a, axis: int = axis) -> Any:
             whole = np.concatenate([v[a], v[a]], axis=axis)
             return np.take(whole, range(1, shape[axis] + 1), axis=axis)
@@ -76,8 +91,8 @@ def steps(rng: np.random.Generator, shape: tuple[int, ...]) -> list[Callable[[li
             lambda v, a=a: v[a].astype(np.float32).astype(v[a].dtype) + (v[a] > 0),
             lambda v, a=a, b=b: np.where((v[a] > 0) & ~(v[b] > 0.5), np.sign(v[a]), v[b]),
             lambda v, a=a: np.round(v[a]).astype(np.int64) * 2 + v[a],
-            written, shared, turned, padded,
-        )[rng.integers(18)])  # fmt: skip
+            written, shared, turned, padded, joined, joined,
+        )[rng.integers(20)])  # fmt: skip
     return made
 
 
