@@ -32,8 +32,11 @@ from ._ode_structure import Kind, Slope, arrays_of, structure_of, system_of
 KEPT = 256
 
 
-#: Up to this size of the state each size is compiled by itself.
+#: Up to this size of the state each size is compiled by itself, unless its systems have structure.
 SHORT = 32
+
+#: Up to this size nobody looks for that.
+UNSTRUCTURED = 16
 
 #: Up to this size the stages of a step are straight code; above they are a loop, whose code is
 #: shorter than that of the stages by their number.
@@ -213,7 +216,7 @@ def programs_for(
     method: str | None, vectorized: bool, size: int, fun: Callable[..., Any], kind: Kind = None
 ) -> Programs:
     """Return the loops for functions like ``fun`` of states of that size."""
-    short = size if size <= SHORT else None
+    short = size if size <= SHORT and kind is None else None
     straight = kind is None and size <= STRAIGHT
     codes = (fun.__code__,) if type(fun) is FunctionType else tuple(codes_of(fun))
     return _programs(codes, method, vectorized, short, kind, straight)
@@ -227,7 +230,7 @@ def structured(
     A pattern that depends on numbers, not sizes and indices, is none to rely on.
     """
     programs = programs_for(method, vectorized, y.size, fun)
-    if not METHODS[method].jacobians or y.size <= SHORT:
+    if not METHODS[method].jacobians or y.size <= UNSTRUCTURED:
         return programs, ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SparsityWarning)
