@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Body, Constant, Input, Literal, Node, apply, element_count, topological
-from .._op import Bodied
+from .._op import PROJECTIONS, Bodied
 from .._ops import SLICE, TRANSPOSE
 from .._ops.gathers import GATHER
 from .._rewrite import rewrite
@@ -63,7 +63,7 @@ def rerolled(outputs: Sequence[Node]) -> list[Node]:
     outputs:
         Nodes of a traced function.
     """
-    found, order = list(outputs), topological(outputs)
+    found, order = list(outputs), _in_order(outputs)
     numbers = [_numbers(n) for n in order]
     if sum(numbers) <= NUMBERS:  # they are written out, whatever is made of them
         loops = [n for n, count in zip(order, numbers, strict=True) if not count]
@@ -84,8 +84,27 @@ def rerolled(outputs: Sequence[Node]) -> list[Node]:
         if made is None:
             break
         found = regrouped(made)
-        order = topological(found)
+        order = _in_order(found)
     return found
+
+
+def _in_order(outputs: Sequence[Node]) -> list[Node]:
+    """Return the steps in an order in which the results of a loop or a branch stand behind it.
+
+    Where they are read is another place, often behind all rounds: both parts of a complex matrix
+    that is made in a loop, in a product of many such matrices.
+    """
+    order = topological(outputs)
+    results: dict[Node, list[Node]] = {}
+    for node in order:
+        if node.op.kind in PROJECTIONS:
+            results.setdefault(node.operands[0], []).append(node)
+    if not results:
+        return order
+    for found in results.values():
+        found.sort(key=lambda node: int(node.params["index"]))
+    rest = [n for n in order if n.op.kind not in PROJECTIONS]
+    return [x for n in rest for x in (n, *results.get(n, ()))]
 
 
 def _of_arrays(node: Node) -> bool:

@@ -399,3 +399,32 @@ def test_a_filter_of_small_matrices_is_a_loop(monkeypatch: pytest.MonkeyPatch) -
     h = 1e-20
     by_steps = [likelihood(p + 1j * h * e, ys).imag / h for e in np.eye(2)]
     np.testing.assert_allclose(gradient(p, ys), by_steps, rtol=1e-10)
+
+
+@pytest.mark.slow
+def test_results_of_loops_that_are_read_behind_all_rounds() -> None:
+    """Both parts of a complex matrix are made in a loop, and read in a product of many."""
+
+    def product(u: Array, loop: Any = sg.fori_loop) -> Any:
+        def squared(_: int, pair: Any) -> Any:
+            re, im = pair
+            return re @ re - im @ im, re @ im + im @ re
+
+        re, im = np.eye(3), np.zeros((3, 3))
+        for k in range(len(u)):
+            a, b = loop(0, 3, squared, (np.eye(3) * (1 + u[k]), np.outer(u[:3], u[:3]) * u[k]))
+            re, im = a @ re - b @ im, a @ im + b @ re
+        return np.sum(re * re + im * im)
+
+    def written_out(u: Array) -> Any:
+        return product(u, lambda start, stop, turn, pair: turn(2, turn(1, turn(0, pair))))
+
+    def steps(rounds: int) -> int:
+        return len(list(sg.compile(product).program(np.ones(rounds)).nested_steps()))
+
+    assert steps(24) == steps(30)
+    u, du = np.random.default_rng(0).normal(size=(2, 24)) / 20
+    value, slopes = sg.value_and_grad(product)(u)
+    np.testing.assert_allclose(value, written_out(u), rtol=1e-12)
+    tangent = (written_out(u + 1e-5 * du) - written_out(u - 1e-5 * du)) / 2e-5
+    np.testing.assert_allclose(np.sum(slopes * du), tangent, rtol=1e-6)
