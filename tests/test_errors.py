@@ -190,7 +190,6 @@ UNSUPPORTED: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "histogram2d": (lambda x: np.histogram2d(x, x), ("np.searchsorted", "np.bincount")),
     "scipy": (lambda x: sc.itairy(x), ("scipy.special.itairy cannot be traced",)),
     "add.at": (lambda x: np.add.at(OF.np.zeros(5), [0], x[:1]), ("np.add.at writes",)),
-    "reduceat": (lambda x: np.add.reduceat(x, [0, 2]), ("numpy.add.reduceat",)),
     "reduce": (np.power.reduce, ("numpy.power.reduce", "depends on the processor")),
     "out": (lambda x: np.sin(x, out=OF.np.zeros(5)), ("np.sin(..., out=)", "write `a = a + x`")),
     "augmented": (added_to_array, ("np.add(..., out=)", "augmented assignment")),

@@ -24,6 +24,8 @@ class Recalled(Specialization):
         self._prepare(known.layout, signature, True, threads, promised=False)
         self._result(known.tree, known.leaves, known.ranks)
         self.conditions, self.calls_back = (), False
+        # Its code may be for more sizes than the note says, so calls are to go straight to it.
+        self.called = True
         self._admission = known.admission
         self.entry, self._function = known.entry, loaded_code(known.entry.code, threads)
 

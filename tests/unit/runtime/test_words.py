@@ -68,6 +68,7 @@ def test_calls_look_at_trials_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_called_once_has_no_words_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMGRAD_CACHE_DIR", "")  # of a kernel from the disk they are, at once
     found: list[Any] = []
     of = _watch.Callers.of
     monkeypatch.setattr(_watch.Callers, "of", lambda *args: found.append(args) or of(*args))
