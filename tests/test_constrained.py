@@ -67,6 +67,7 @@ def test_a_problem_of_the_literature() -> None:
     np.testing.assert_allclose(multiplier, slope, rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_projections_and_their_derivatives() -> None:
     """Onto the simplex: what is positive moves as its difference from the mean of such."""
 

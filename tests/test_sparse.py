@@ -623,6 +623,7 @@ def test_loops_that_differ_by_a_border(shape, rng):
         sg.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_arrays_shifted_and_mixed_in_turn_take_time_linear_in_the_rounds():
     """As in extended phase graphs; followed one by one, the blocks double in every round."""
 
