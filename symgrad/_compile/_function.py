@@ -54,14 +54,14 @@ MANY, PATHS = 5, 64
 #: Most specialisations that a function keeps; beyond, the one not asked for longest is dropped.
 KEPT = 256
 
+#: Kinds of calls that take turns, beside the last, without being looked at in Python.
+OTHERS = 3
+
 #: How often a trace is begun again because another thread has changed what it reads.
 RACES = 16
 
 #: Counts the searches, as a clock of what is used when.
 _searches = itertools.count(1)
-
-#: Kinds of calls that take turns, beside the last, without being looked at in Python.
-OTHERS = 3
 
 
 class _Straight(NamedTuple):

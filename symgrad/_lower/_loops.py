@@ -176,7 +176,7 @@ class Loops:
                 f"  {i}.{k}.next = add nuw nsw i64 {i}.{k}, 1",
                 f"  {i}.{k}.more = icmp slt i64 {i}.{k}.next, {block}.end",
                 f"  br i1 {i}.{k}.more, label %{body}.{k}, label %{after}"
-                + self.emitter.module.loop(),
+                + self.emitter.module.loop(self.turn),
             ]
             label = f"{body}.{k}"
         return lines + tail

@@ -214,11 +214,17 @@ def _placed(blocks: Any, down: bool, along: bool) -> Entries:
     ends = [list(itertools.accumulate((p.shape[k] for p in parts), initial=0)) for k in (0, 1)]
     row = ends[0] if down else [0] * len(ends[0])
     column = ends[1] if along else [0] * len(ends[1])
-    return kind_of(*blocks)(
-        _join([p.data for p in parts]),
-        np.concatenate([p.rows + k for p, k in zip(parts, row, strict=False)]),
-        np.concatenate([p.columns + k for p, k in zip(parts, column, strict=False)]),
-        (row[-1] or parts[0].shape[0], column[-1] or parts[0].shape[1]),
+    shape = row[-1] or parts[0].shape[0], column[-1] or parts[0].shape[1]
+    return _put_at(kind_of(*blocks), list(zip(parts, row, column, strict=False)), shape)
+
+
+def _put_at(kind: Any, found: Any, shape: Any) -> Entries:
+    """Return a matrix of parts, each with the row and the column where it begins."""
+    return kind(  # type: ignore[no-any-return]
+        _join([part.data for part, _, _ in found]),
+        np.concatenate([part.rows + i for part, i, _ in found]),
+        np.concatenate([part.columns + j for part, _, j in found]),
+        shape,
     )
 
 
@@ -288,14 +294,7 @@ def bmat(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
     nothing = kind_of(*itertools.chain(*blocks))(np.zeros(0), [], [], (down[-1], right[-1]))
     found = [(part, i, j) for i, row in zip(down, grid, strict=False)
              for part, j in zip(row, right, strict=False) if part is not None]  # fmt: skip
-    if not found:
-        return nothing
-    return type(nothing)(
-        _join([part.data for part, _, _ in found]),
-        np.concatenate([part.rows + i for part, i, _ in found]),
-        np.concatenate([part.columns + j for part, _, j in found]),
-        nothing.shape,
-    )
+    return _put_at(type(nothing), found, nothing.shape) if found else nothing
 
 
 def _lengths(lines: Any, axis: int) -> list[int]:

@@ -173,3 +173,17 @@ def test_nodes_are_compared_by_what_they_are_alone() -> None:
 
     sg.compile(f)(1.0)
     assert counts[0] < 10
+
+
+def test_a_place_that_only_the_other_side_reads_is_no_error() -> None:
+    """Code of one side runs before it is known that a call is for the other."""
+
+    def sided(x: Any, k: Any, t: Any) -> Any:
+        return x[k] * 2.0 if t > 0 else np.sum(x)
+
+    g, x = sg.compile(sided), np.arange(4.0)
+    for _ in range(3):
+        assert g(x, np.int64(2), 1.0) == 4.0
+        assert g(x, np.int64(9), -1.0) == 6.0
+        with pytest.raises(IndexError):
+            g(x, np.int64(9), 1.0)
