@@ -2,9 +2,9 @@
 
     python examples/benchmarks/design_notes.py [--quick] [SECTION ...]
 
-Sections: long, text, jacobian, cache, recompute, shifted, borders, nested, turns, small, levels;
-all by default. Times are the least of several runs where a run is short. The sections change
-settings of the compiler that are not public, to measure what was not chosen.
+Sections: long, text, jacobian, cache, recompute, shifted, borders, nested, turns, small, equal,
+levels; all by default. Times are the least of several runs where a run is short. The sections
+change settings of the compiler that are not public, to measure what was not chosen.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import symgrad as sg
 from symgrad import _pipeline
 from symgrad._api import _jacobian
 from symgrad._compile import _code
-from symgrad._lower import _borders, _nest, _plan, _unit, _whole, _windows
+from symgrad._lower import _borders, _llvm_module, _nest, _plan, _unit, _whole, _windows
 from symgrad._pipeline import legal, lower
 from symgrad._runtime import MISS
 from symgrad.scipy.integrate import solve_ivp
@@ -479,6 +479,55 @@ def small(quick: bool) -> None:
         row(name, *figures)
 
 
+def equal(quick: bool) -> None:
+    """Loops that a program has several times, compiled each time and once: first calls, calls."""
+    rng = np.random.default_rng(0)
+
+    def sweeps(p: Any, b: Any) -> Any:  # of Jacobi's method, in place
+        p = p.copy()
+        for _ in range(6):
+            q = p.copy()
+            p[1:-1, 1:-1] = 0.25 * (q[1:-1, 2:] + q[1:-1, :-2] + q[2:, 1:-1] + q[:-2, 1:-1])
+            p[1:-1, 1:-1] -= b[1:-1, 1:-1]
+            p[:, -1], p[:, 0] = p[:, -2], p[:, 1]
+            p[0, :], p[-1, :] = p[1, :], 0
+        return np.sum(p**2)
+
+    def layers(weights: Any, x: Any) -> Any:
+        for w, shift in weights:
+            x = x @ w + shift
+            x = (x - x.mean(axis=0)) / np.sqrt(x.var(axis=0) + 1e-5)
+            x = np.maximum(x, 0)
+        return np.sum(x**2)
+
+    def values(alpha: Any, k: Any) -> Any:  # of a growth model, by iteration
+        consumed = k[:, np.newaxis] ** alpha - k
+        gained = np.where(consumed > 0, np.log(np.maximum(consumed, 1e-10)), -1e10)
+        value = np.zeros(len(k))
+        for _ in range(10):
+            value = np.max(gained + 0.95 * value, axis=1)
+        return np.mean(value)
+
+    weights = [(rng.normal(size=(20, 20)), np.zeros(20)) for _ in range(2 if quick else 6)]
+    cases: tuple[tuple[str, Any, tuple[Any, ...]], ...] = (
+        ("sweeps", sweeps, (rng.normal(size=(40, 40)), rng.normal(size=(40, 40)))),
+        ("layers", layers, (weights, rng.normal(size=(50, 20)))),
+        ("value iteration", values, (0.4, np.linspace(0.05, 0.5, 60))),
+    )
+    print("equal: loops that come again, gradients; first call in s, call in us")
+    row("", *(f"{how}, {what}" for how in ("each", "once") for what in ("first", "call")))
+    for name, function, args in cases:
+        figures = []
+        for sharing in (lambda functions, _: functions, _llvm_module.shared):
+            with setting(_llvm_module, "shared", sharing):
+                made = sg.grad(function)
+                start = time.process_time()
+                made(*args)
+                figures.append(f"{time.process_time() - start:.2f}")
+            figures.append(f"{1e6 * seconds(made, *args, repeats=200):.1f}")
+        row(name, *figures)
+
+
 def levels(quick: bool) -> None:
     """Loop nests at LLVM's levels: the first result, and a call."""
     rng = np.random.default_rng(0)
@@ -553,6 +602,7 @@ SECTIONS = {
         nested,
         turns,
         small,
+        equal,
         levels,
     )
 }

@@ -151,8 +151,10 @@ class _Chunked:
         if any(p.elements is not None for p in self.parts.values()):
             self.frame.status()
         self.frame.more = ("%threads",)
-        #: What chunks read: the frame's pointers and sizes, where parts are, and two numbers.
-        self.given = [f"ptr {p}" for p in self.frame.pointers]
+        #: What chunks read: which nest they are of, so that nests that differ in what they compute
+        #: share a function (:func:`._llvm_module.shared`), the frame's pointers and sizes, where
+        #: parts are, and two numbers.
+        self.given = ["ptr %part", *(f"ptr {p}" for p in self.frame.pointers)]
         self.given += size_parameters(self.frame.sizes)
         self.words = [*self.given, *(f"ptr {p}.all" for p in self.parts)]
         self.words += ["i64 %count", "i64 %phase"]
@@ -173,7 +175,7 @@ class _Chunked:
     def extent(self, e: Emitter) -> str:
         return e.index(as_expr(self.nest.domain[self.cut.axis]))
 
-    def call(self, parts: dict[str, str], begin: str, end: str, joined: str) -> str:
+    def call(self, function: str, parts: dict[str, str], begin: str, end: str, joined: str) -> str:
         """Return the call of the nest for some steps, with the parts at the given places."""
         given = [f"ptr {parts.get(p, p)}" for p in self.inner.pointers]
         given += size_parameters(self.inner.sizes)
@@ -181,7 +183,7 @@ class _Chunked:
         given += [f"i64 {more[x]}" for x in self.inner.more]
         # Both calls go to the same code, which is long to optimise.
         once = self.module.attribute("noinline")
-        return f"call void @{self.name}.part({', '.join(given)}) {once}"
+        return f"call void {function}({', '.join(given)}) {once}"
 
     def address(self, e: Emitter, part: _Part) -> str:
         """Return the pointer to a reduction's result."""
@@ -217,12 +219,12 @@ class _Chunked:
         many = e.op(f"icmp sgt i64 {count}, 1")
         e.line(f"br i1 {many}, label %cut, label %whole")
         e.lines[0].append("cut:")
-        given = [*self.given, f"i64 {count}", "i64 %threads"]
+        given = [f"ptr @{self.name}.part", *self.given[1:], f"i64 {count}", "i64 %threads"]
         e.line(f"call void @{self.name}.cut({', '.join(given)})")
         e.line("ret void")
         e.lines[0].append("whole:")
-        e.line(self.call({p: self.address(e, part) for p, part in self.parts.items()},
-                         "0", self.extent(e), "0"))  # fmt: skip
+        places = {p: self.address(e, part) for p, part in self.parts.items()}
+        e.line(self.call(f"@{self.name}.part", places, "0", self.extent(e), "0"))
         e.line("ret void")
         return e.lines[0]
 
@@ -320,7 +322,7 @@ class _Chunked:
         if own:  # threads must not write to the same status
             places["%status"] = e.op("alloca i32")
             e.line(f"store i32 0, ptr {places['%status']}")
-        e.line(self.call(places, begin, end, self.joined(e, last)))
+        e.line(self.call("%part", places, begin, end, self.joined(e, last)))
         if own:
             code = e.op(f"load i32, ptr {places['%status']}")
             e.op(f"atomicrmw or ptr %status, i32 {code} monotonic")
