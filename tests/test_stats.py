@@ -483,6 +483,47 @@ SUMMARIES: dict[str, Callable[[Any], Any]] = {
     "moment about": lambda x: stats.moment(x, order=2, center=0.5),
     "entropy": lambda x: stats.entropy(x, base=2),
     "entropy between": lambda x: stats.entropy(x, x[:, :1], axis=0),
+    "tmean": stats.tmean,
+    "tvar": lambda x: stats.tvar(x, axis=1),
+    "tstd": lambda x: stats.tstd(x, ddof=0, keepdims=True),
+    "pmean": lambda x: stats.pmean(x, 2.5),
+    "pmean of power 0": lambda x: stats.pmean(x, 0, axis=1),
+    "pmean weighted": lambda x: stats.pmean(x[0], -1, weights=x[1]),
+    "gstd": stats.gstd,
+    "gzscore": lambda x: stats.gzscore(x, axis=1),
+    "zmap": lambda x: stats.zmap(x[:2], x[2:], ddof=1),
+    "zmap of all": lambda x: stats.zmap(x[:2], x, axis=None),
+    "iqr": stats.iqr,
+    "iqr of rows": lambda x: stats.iqr(x, axis=1, rng=(60, 20), scale="normal", keepdims=True),
+    "median_abs_deviation": stats.median_abs_deviation,
+    "median_abs_deviation from the mean": lambda x: stats.median_abs_deviation(
+        x, axis=1, center=np.mean, scale="normal"
+    ),
+    "trim_mean": lambda x: stats.trim_mean(x, 0.2),
+    "trim_mean of all": lambda x: stats.trim_mean(x, 0.1, axis=None),
+    "circmean": lambda x: stats.circmean(x, high=1.0),
+    "circmean of rows": lambda x: stats.circmean(7 * x, axis=1, low=-np.pi, high=np.pi),
+    "circvar": lambda x: stats.circvar(x, axis=0),
+    "circstd": lambda x: stats.circstd(x, high=3.0),
+    "circstd normalized": lambda x: stats.circstd(x, high=3.0, normalize=True),
+    "pearsonr": lambda x: np.array(stats.pearsonr(x[0], x[1])),
+    "pearsonr of columns": lambda x: np.array(stats.pearsonr(x[:, :2], x[:, 2:4])),
+    "pearsonr by name": lambda x: stats.pearsonr(x[0], x[1]).correlation,
+    "linregress": lambda x: np.array(stats.linregress(x[0], x[1])),
+    "linregress by name": lambda x: stats.linregress(x[:, 0], x[:, 1]).intercept_stderr,
+    "ttest_1samp": lambda x: np.array(stats.ttest_1samp(x, 0.5)),
+    "ttest_rel": lambda x: np.array(stats.ttest_rel(x[0], x[1])),
+    "ttest_ind": lambda x: np.array(stats.ttest_ind(x[0], x[1, 1:])),
+    "ttest_ind by Welch": lambda x: np.array(stats.ttest_ind(x[:3], x[3:], equal_var=False)),
+    "ttest_ind's freedom": lambda x: stats.ttest_ind(x[0], x[1, 1:], equal_var=False).df,
+    "wasserstein_distance": lambda x: stats.wasserstein_distance(x[0], x[1, 1:]),
+    "wasserstein_distance weighted": lambda x: stats.wasserstein_distance(x[0], x[1], x[2], x[3]),
+    "energy_distance": lambda x: stats.energy_distance(x[0], x[1:].ravel()),
+    "boxcox": lambda x: stats.boxcox(x[0], 0.4),
+    "boxcox_llf": lambda x: stats.boxcox_llf(0.4, x),
+    "boxcox_llf of logarithms": lambda x: stats.boxcox_llf(0, x, axis=1),
+    "yeojohnson": lambda x: stats.yeojohnson(x[0] - 0.7, 0.4),
+    "yeojohnson_llf": lambda x: stats.yeojohnson_llf(1.4, x - 0.7),
 }
 
 
@@ -495,3 +536,57 @@ def test_summaries_of_data(name: str) -> None:
     _, found = sg.jvp(f, (x,), (way,))
     near, far = ((f(x + s * way) - f(x - s * way)) / (2 * s) for s in (h, 2 * h))
     np.testing.assert_allclose(found, (4 * near - far) / 3, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["boxcox_llf", "yeojohnson_llf"])
+def test_likelihood_of_an_exponent(name: str) -> None:
+    """The derivative by the exponent, 0 and 2 included, where transforms are logarithms."""
+    f = getattr(stats, name)
+    data = np.array([0.3, 1.2, 0.7, 2.5, 4.0])
+    for exponent in (0.0, 0.3, 1.0, 2.0):
+        near, far = (
+            (f(exponent + h, data) - f(exponent - h, data)) / (2 * h) for h in (1e-3, 2e-3)
+        )
+        found = sg.grad(lambda p: f(p, data))(exponent)
+        np.testing.assert_allclose(found, (4 * near - far) / 3, rtol=1e-8, atol=1e-9)
+
+
+def test_correlations_at_their_ends() -> None:
+    x = np.array([1.0, 2.0, 4.0])
+    value, slope = sg.value_and_grad(lambda y: stats.pearsonr(x, y)[0])(3 * x + 1)
+    assert value == pytest.approx(1.0)
+    np.testing.assert_allclose(slope, 0, atol=1e-8)
+    assert np.isnan(sg.compile(lambda y: stats.pearsonr(x, y)[0])(np.ones(3)))
+    two = sg.compile(lambda y: stats.pearsonr(x[:2], y))(np.array([3.0, 1.0]))
+    assert tuple(two) == pytest.approx((-1.0, 1.0))
+    assert sg.grad(lambda a: stats.pearsonr(x * a, x)[0])(1e200) == pytest.approx(0)
+
+
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "alternative": lambda x: stats.pearsonr(x, x, alternative="less"),
+    "nan_policy": lambda x: stats.ttest_1samp(x, 0.0, nan_policy="omit"),
+    "trim": lambda x: stats.ttest_ind(x, x, trim=0.1),
+    "limits": lambda x: stats.tmean(x, (0, 1)),
+    "lmbda": lambda x: stats.boxcox(x)[0],
+    "dtype": lambda x: stats.pmean(x, 2, dtype=np.float32),
+}
+
+
+@pytest.mark.parametrize("option", REFUSED)
+def test_options_that_are_not_followed_are_named(option: str) -> None:
+    with pytest.raises(sg.errors.UnsupportedError, match=f"{option}=.*Write instead"):
+        sg.grad(lambda x: np.sum(REFUSED[option](x)[0]))(np.array([1.0, 2.0, 4.0]))
+
+
+def test_as_scipy_says_of_wrong_samples() -> None:
+    wrong: tuple[tuple[Callable[[Any], Any], str], ...] = (
+        (lambda x: stats.pearsonr(x, np.ones(2)), "same length"),
+        (lambda x: stats.pearsonr(x[:1], x[:1]), "at least 2"),
+        (lambda x: stats.linregress(x[:2], x[:2]), "three points"),
+        (lambda x: stats.trim_mean(x, 0.7), "Proportion too big"),
+        (lambda x: stats.iqr(x, scale="odd"), "valid scale"),
+        (lambda x: stats.pmean(x, x), "exponent"),
+    )
+    for f, words in wrong:
+        with pytest.raises(ValueError, match=words):
+            sg.compile(f)(np.array([1.0, 2.0, 4.0]))

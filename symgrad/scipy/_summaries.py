@@ -1,7 +1,9 @@
-"""``scipy.stats``' means, moments and entropies of data, which are smooth functions of them."""
+"""``scipy.stats``' means, moments, spreads and entropies of data, functions of these numbers."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -135,3 +137,181 @@ def entropy(
         terms = special.rel_entr(p, q / np.sum(q, axis=along, keepdims=True))
     found = np.sum(terms, axis=along, keepdims=keepdims)
     return found if base is None else found / np.log(base)
+
+
+# ---------------------------------------------------------------- means and spreads
+
+
+def _unlimited(name: str, limits: Any) -> None:
+    if limits is not None:
+        refuse_option(f"scipy.stats.{name}", "limits", limits, "np.where(inside, x, 0.0) in sums")
+
+
+@replaces(scipy.stats.tmean)
+def tmean(
+    a: Any, limits: Any = None, inclusive: Any = (True, True), axis: int | None = None, *,
+    nan_policy: str = "propagate", keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return the mean."""
+    _unlimited("tmean", limits)
+    x, along = _along("tmean", a, axis, nan_policy)
+    return np.mean(x, axis=along, keepdims=keepdims)
+
+
+@replaces(scipy.stats.tvar)
+def tvar(
+    a: Any, limits: Any = None, inclusive: Any = (True, True), axis: int | None = 0, ddof: int = 1,
+    *, nan_policy: str = "propagate", keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return the variance."""
+    _unlimited("tvar", limits)
+    x, along = _along("tvar", a, axis, nan_policy)
+    return np.var(x, axis=along, ddof=ddof, keepdims=keepdims)
+
+
+@replaces(scipy.stats.tstd)
+def tstd(
+    a: Any, limits: Any = None, inclusive: Any = (True, True), axis: int | None = 0, ddof: int = 1,
+    *, nan_policy: str = "propagate", keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return the standard deviation."""
+    _unlimited("tstd", limits)
+    x, along = _along("tstd", a, axis, nan_policy)
+    return np.std(x, axis=along, ddof=ddof, keepdims=keepdims)
+
+
+@replaces(scipy.stats.pmean)
+def pmean(
+    a: Any, p: float, *, axis: int | None = 0, dtype: Any = None, weights: Any = None,
+    nan_policy: str = "propagate", keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return the power mean, weighted or not."""
+    if dtype is not None:
+        refuse_option("scipy.stats.pmean", "dtype", dtype, "x.astype(dtype)")
+    if not isinstance(p, int | float):
+        raise ValueError("Power mean only defined for exponent of type int or float.")
+    if p == 0:
+        return gmean(a, axis, weights=weights, nan_policy=nan_policy, keepdims=keepdims)
+    x, along = _along("pmean", a, axis, nan_policy)
+    return np.average(x ** float(p), axis=along, weights=weights, keepdims=keepdims) ** (1 / p)
+
+
+@replaces(scipy.stats.gstd)
+def gstd(
+    a: Any, axis: int | None = 0, ddof: int = 1, *, keepdims: bool = False,
+    nan_policy: str = "propagate",
+) -> Any:  # fmt: skip
+    """Return the geometric standard deviation."""
+    x, along = _along("gstd", a, axis, nan_policy)
+    return np.exp(np.std(np.log(x), axis=along, ddof=ddof, keepdims=keepdims))
+
+
+@replaces(scipy.stats.zmap)
+def zmap(
+    scores: Any, compare: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate"
+) -> Any:
+    """Return scores less the mean of others, in units of their standard deviation."""
+    x, along = _along("zmap", compare, axis, nan_policy)
+    if axis is None:
+        return (floats(scores) - np.mean(x)) / np.std(x, ddof=ddof)
+    spread = np.std(x, axis=along, ddof=ddof, keepdims=True)
+    return (floats(scores) - np.mean(x, axis=along, keepdims=True)) / spread
+
+
+@replaces(scipy.stats.gzscore)
+def gzscore(a: Any, *, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
+    """Return the scores of the data's logarithms."""
+    return zscore(np.log(floats(a)), axis, ddof, nan_policy)
+
+
+@replaces(scipy.stats.iqr)
+def iqr(
+    x: Any, axis: int | None = None, rng: Sequence[float] = (25, 75), scale: Any = 1.0,
+    nan_policy: str = "propagate", interpolation: str = "linear", keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return the distance between two percentiles."""
+    if isinstance(scale, str):
+        if scale.lower() != "normal":
+            raise ValueError(f"{scale} not a valid scale for `iqr`")
+        scale = 2.0 * scipy.special.erfinv(0.5) * math.sqrt(2.0)
+    data, along = _along("iqr", x, axis, nan_policy)
+    low, high = (
+        np.percentile(data, q, axis=along, method=interpolation, keepdims=keepdims)
+        for q in sorted(rng)
+    )
+    return (high - low) / scale
+
+
+@replaces(scipy.stats.median_abs_deviation)
+def median_abs_deviation(
+    x: Any, axis: int | None = 0, center: Callable[..., Any] | None = None, scale: Any = 1.0,
+    nan_policy: str = "propagate", *, keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return the median distance from the median, or from another center."""
+    if isinstance(scale, str):
+        if scale.lower() != "normal":
+            raise ValueError(f"{scale} is not a valid scale value.")
+        scale = float(scipy.special.ndtri(0.75))
+    data, along = _along("median_abs_deviation", x, axis, nan_policy)
+    middle = np.expand_dims((center or np.median)(data, axis=along), along)
+    return np.median(np.abs(data - middle), axis=along, keepdims=keepdims) / scale
+
+
+@replaces(scipy.stats.trim_mean)
+def trim_mean(
+    a: Any, proportiontocut: float, axis: int | None = 0, *, nan_policy: str = "propagate",
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return the mean of what is left when a share of the least and the greatest is cut off."""
+    x, along = _along("trim_mean", a, axis, nan_policy)
+    count = x.shape[along]
+    cut = int(proportiontocut * count)
+    if cut > count - cut:
+        raise ValueError("Proportion too big.")
+    rows = np.moveaxis(np.sort(x, axis=along), along, 0)[cut : count - cut]
+    found = np.mean(rows, axis=0)
+    return np.expand_dims(found, along) if keepdims else found
+
+
+# ---------------------------------------------------------------- directions
+
+
+def _direction(
+    name: str, samples: Any, period: float, axis: int | None, nan_policy: str, keepdims: bool
+) -> tuple[Any, Any]:
+    """Return the means of sines and cosines."""
+    x, along = _along(name, samples, axis, nan_policy)
+    angle = x * (2.0 * math.pi / period)
+    return tuple(np.mean(f(angle), axis=along, keepdims=keepdims) for f in (np.sin, np.cos))
+
+
+@replaces(scipy.stats.circmean)
+def circmean(
+    samples: Any, high: float = 2 * math.pi, low: float = 0, axis: int | None = None,
+    nan_policy: str = "propagate", *, keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return the mean of directions."""
+    period = high - low
+    sine, cosine = _direction("circmean", samples, period, axis, nan_policy, keepdims)
+    return np.mod(np.arctan2(sine, cosine) * (period / (2.0 * math.pi)) - low, period) + low
+
+
+@replaces(scipy.stats.circvar)
+def circvar(
+    samples: Any, high: float = 2 * math.pi, low: float = 0, axis: int | None = None,
+    nan_policy: str = "propagate", *, keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return the variance of directions."""
+    found = _direction("circvar", samples, high - low, axis, nan_policy, keepdims)
+    return 1.0 - np.minimum(np.hypot(*found), 1.0)
+
+
+@replaces(scipy.stats.circstd)
+def circstd(
+    samples: Any, high: float = 2 * math.pi, low: float = 0, axis: int | None = None,
+    nan_policy: str = "propagate", *, normalize: bool = False, keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return the standard deviation of directions."""
+    found = _direction("circstd", samples, high - low, axis, nan_policy, keepdims)
+    spread = np.sqrt(-2.0 * np.log(np.minimum(np.hypot(*found), 1.0)))
+    return spread if normalize else spread * ((high - low) / (2.0 * math.pi))

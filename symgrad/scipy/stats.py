@@ -32,23 +32,52 @@ from . import special as traced_special
 from ._distribution import Frozen, only
 from ._distributions import DISTRIBUTIONS, LOG_ROOT_2PI
 from ._fates import reasons
+from ._inference import (
+    boxcox,
+    boxcox_llf,
+    energy_distance,
+    linregress,
+    pearsonr,
+    ttest_1samp,
+    ttest_ind,
+    ttest_rel,
+    wasserstein_distance,
+    yeojohnson,
+    yeojohnson_llf,
+)
 from ._replacing import floats
 from ._summaries import (
+    circmean,
+    circstd,
+    circvar,
     entropy,
     gmean,
+    gstd,
+    gzscore,
     hmean,
+    iqr,
     kurtosis,
+    median_abs_deviation,
     moment,
+    pmean,
     sem,
     skew,
+    tmean,
+    trim_mean,
+    tstd,
+    tvar,
     variation,
+    zmap,
     zscore,
 )
 
 __all__ = [  # noqa: PLE0604 - the names of the rows
-    *DISTRIBUTIONS, "dirichlet", "entropy", "gaussian_kde", "gmean", "hmean", "kurtosis",
-    "moment", "multinomial", "multivariate_normal", "multivariate_t", "sem", "skew", "variation",
-    "wishart", "zscore",
+    *DISTRIBUTIONS, "boxcox", "boxcox_llf", "circmean", "circstd", "circvar", "dirichlet",
+    "energy_distance", "entropy", "gaussian_kde", "gmean", "gstd", "gzscore", "hmean", "iqr",
+    "kurtosis", "linregress", "median_abs_deviation", "moment", "multinomial",
+    "multivariate_normal", "multivariate_t", "pearsonr", "pmean", "sem", "skew", "tmean",
+    "trim_mean", "tstd", "ttest_1samp", "ttest_ind", "ttest_rel", "tvar", "variation",
+    "wasserstein_distance", "wishart", "yeojohnson", "yeojohnson_llf", "zmap", "zscore",
 ]  # fmt: skip
 
 
