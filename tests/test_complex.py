@@ -319,6 +319,32 @@ def test_results_into_given_memory_and_kernels_in_njit() -> None:
         np.testing.assert_array_equal(kernel(z, 2j)[1], f(z, 2j)[1])
 
 
+MADE_OF_PARTS: dict[str, Callable[[Any], Any]] = {
+    "zeros and a number": lambda x: np.zeros(x.shape) + 0j,
+    "a number and ones": lambda x: 2j - np.ones(x.shape),
+    "a row and an array": lambda x: x[0] + 1j * x,
+    "an array and a column": lambda x: x + 1j * x[:, :1],
+    "of one array": lambda x: x + 0j,
+    "a diagonal": lambda x: np.eye(2, 3) + 1j * x,
+}
+
+
+@pytest.mark.parametrize("made", MADE_OF_PARTS)
+def test_what_is_made_of_parts_is_an_array_of_its_own(made: str) -> None:
+    """Assigning to it goes, and changes neither part."""
+
+    def f(p: Any) -> Any:
+        x = p * np.arange(1.0, 7.0).reshape(2, 3)
+        z = MADE_OF_PARTS[made](x)
+        z[1, 0] = p * p
+        z[0] *= 2j
+        return np.sum(np.abs(z) ** 2) + 10 * np.sum(x)
+
+    value, slope = sg.value_and_grad(f)(1.5)
+    assert value == pytest.approx(f(1.5), rel=1e-14)
+    assert slope == pytest.approx((f(1.5 + 1e-5) - f(1.5 - 1e-5)) / 2e-5, rel=1e-8)
+
+
 def test_assignment_and_views() -> None:
     def f(z: Any) -> Any:
         z[0] = 1j * z[1]

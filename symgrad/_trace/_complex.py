@@ -77,8 +77,8 @@ class Complex(ArrayMethods, Pair):
         if dtype.kind != "f":
             dtype = np.dtype(np.float64)
         real, imag = (_fit(x, dtype, weak) for x in (real, imag))
-        if real.node.shape != imag.node.shape:
-            real, imag = np.broadcast_arrays(real, imag)
+        if real.node.shape != imag.node.shape:  # the sum of both is an array of its own
+            real, imag = (part.copy() for part in np.broadcast_arrays(real, imag))
         return cls(real, imag)
 
     @classmethod
