@@ -3,8 +3,8 @@
     python examples/benchmarks/design_notes.py [--quick] [SECTION ...]
 
 Sections: long, text, jacobian, cache, recompute, shifted, borders, nested, turns, small, equal,
-levels; all by default. Times are the least of several runs where a run is short. The sections
-change settings of the compiler that are not public, to measure what was not chosen.
+apart, levels; all by default. Times are the least of several runs where a run is short. The
+sections change settings of the compiler that are not public, to measure what was not chosen.
 """
 
 from __future__ import annotations
@@ -528,6 +528,32 @@ def equal(quick: bool) -> None:
         row(name, *figures)
 
 
+def apart(quick: bool) -> None:
+    """Loops that a program calls or has in one function: the first call, and a later one."""
+    rng = np.random.default_rng(0)
+    steps = 10 if quick else 30
+
+    def network(w: Any, x: Any) -> Any:
+        h = np.zeros(5)
+        for t in range(steps):
+            h = np.tanh(w @ h + x[t])
+        return np.sum(h**2)
+
+    w, x = 0.3 * rng.normal(size=(5, 5)), rng.normal(size=(steps, 5))
+    print("apart: a recurrent network of five units; first call in s, call in us")
+    row("", *(f"{how}, {what}" for how in ("within", "called") for what in ("first", "call")))
+    for name, transform in (("gradient", sg.grad), ("Hessian", sg.hessian)):
+        figures = []
+        for most in (10**9, _unit.APART):
+            with setting(_unit, "APART", most):
+                made = transform(network)
+                start = time.process_time()
+                made(w, x)
+                figures.append(f"{time.process_time() - start:.2f}")
+            figures.append(f"{1e6 * seconds(made, w, x, repeats=200):.1f}")
+        row(name, *figures)
+
+
 def levels(quick: bool) -> None:
     """Loop nests at LLVM's levels: the first result, and a call."""
     rng = np.random.default_rng(0)
@@ -603,6 +629,7 @@ SECTIONS = {
         turns,
         small,
         equal,
+        apart,
         levels,
     )
 }

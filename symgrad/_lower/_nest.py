@@ -82,6 +82,8 @@ class NestWriter:
         self.after: dict[int, list[str]] = {}
         self.block: tuple[list[str], list[str]] = ([], [])
         self.blocked = False
+        #: Whether what is written has a loop.
+        self.is_loop = self.loops.innermost >= 0
         #: Results of which the innermost loop writes some of each row, and bytes of a row.
         self.rows: dict[str, Dimension] = {}
 
@@ -103,7 +105,9 @@ class NestWriter:
             marks.append(len(e.lines[-1]))
         self.prefetch()
         body = self.at_once()
-        if body is None:
+        if body is not None:
+            self.is_loop = False
+        else:
             if self.writes_small_parts():
                 self.loops.turn = 1
             body = self.loops.assemble(

@@ -45,6 +45,10 @@ LINKED_STEPS = 500
 #: A body of up to this many steps is compiled with optimisation.
 LINKED_BODY = 4000
 
+#: With more loops than this a function calls them: put into it, each would cost LLVM a look at
+#: all others. A call takes as long as an element or two.
+APART = 32
+
 #: Functions in one module of straight-line code: modules compile side by side.
 TASKS_PER_MODULE = 16
 
@@ -129,6 +133,7 @@ class Unit:
         self.slots = 0
         self.uses: dict[str, list[int]] = {}
         self.calls: list[str] = []
+        self.loops: set[int] = set()  # calls of functions that have loops, by their number
         self.folded = dict(folded_in_memory(self.plan))
         self.whole = set(summed_whole(self.plan))
         self.tasks()
@@ -219,7 +224,7 @@ class Unit:
                 write_single(self.module, name, task.node, frame, self.scratch)
                 if task.node.op.kind == "contract":
                     self.code.loops.add(product_work(task.node))
-            self.call(name, frame)
+            self.call(name, frame, True)
 
     def write_nest(self, name: str, nest: Nest, *more: Nest) -> None:
         """Write the function of a nest, or of several that run together, and its call."""
@@ -238,16 +243,19 @@ class Unit:
                 work = write_chunked(*rest, self.inner)
             # So that whatever threads share runs without the interpreter's lock.
             self.code.loops.add(work)
-            self.call(name, frame)
+            self.call(name, frame, True)
             return
-        NestWriter(module, name, nest, frame, module is self.module).write(self.plan.stored)
+        writer = NestWriter(module, name, nest, frame, module is self.module)
+        writer.write(self.plan.stored)
         if module is not self.module:
             self.module.declare(name, "void", parameter_types(frame))
             self.code.exports[-1].append(name)
-        self.call(name, frame)
+        self.call(name, frame, writer.is_loop)
 
-    def call(self, name: str, frame: Frame) -> None:
+    def call(self, name: str, frame: Frame, is_loop: bool) -> None:
         """Call a task's function, with the pointers that it uses."""
+        if is_loop:
+            self.loops.add(len(self.calls))
         for pointer in frame.pointers:
             self.uses.setdefault(pointer, []).append(len(self.calls))
         arguments = [f"ptr {p}" for p in frame.pointers]
@@ -335,11 +343,12 @@ class Unit:
         for symbol, pointer in self.constants.items():
             e.line(f"{pointer} = getelementptr i8, ptr @{symbol}, i64 0")
         lines += e.lines[0]
+        apart = f" {self.module.attribute('noinline')}" if len(self.loops) > APART else ""
         for k, call in enumerate(self.calls):
             e.lines[0] = []
             for node, value in initial.get(k, ()):
                 self.fill(e, node, value)
-            lines += [*e.lines[0], call]
+            lines += [*e.lines[0], call + apart if k in self.loops else call]
         e.lines[0] = []
         for node in self.plan.kept:
             self.require(e, node)
