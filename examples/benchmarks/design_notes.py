@@ -555,7 +555,7 @@ def apart(quick: bool) -> None:
 
 
 def levels(quick: bool) -> None:
-    """Loop nests at LLVM's levels: the first result, and a call."""
+    """Loop nests at LLVM's levels, and with strength reduction: the first result, and a call."""
     rng = np.random.default_rng(0)
     n = 1_000 if quick else 30_000
 
@@ -563,6 +563,20 @@ def levels(quick: bool) -> None:
         for _ in range(4):
             u = u + 0.1 * (np.roll(u, 1) - 2 * u + np.roll(u, -1)) * np.exp(-u * u)
         return np.sum(u**3)
+
+    def gas(tau: Any, f: Any) -> Any:  # Boltzmann's lattice method, two steps in nine directions
+        ways = [(a, b) for a in (0, 1, -1) for b in (0, 1, -1)]
+        share = [(4, 1, 1)[abs(a)] * (4, 1, 1)[abs(b)] / 36 for a, b in ways]
+        for _ in range(2):
+            f = np.stack([np.roll(f[..., k], w, axis=(0, 1)) for k, w in enumerate(ways)], axis=2)
+            rho = np.sum(f, axis=2)
+            u, v = (np.sum(f * np.array(e), axis=2) / rho for e in zip(*ways, strict=True))
+            even = [
+                rho * s * (1 + 3 * c + 4.5 * c * c - 1.5 * (u * u + v * v))
+                for s, c in ((s, a * u + b * v) for s, (a, b) in zip(share, ways, strict=True))
+            ]
+            f = f - (f - np.stack(even, axis=2)) / tau
+        return np.sum(f[..., 1] ** 2)
 
     def layers(w: Any, v: Any, x: Any) -> Any:
         hidden = np.tanh(x @ w)
@@ -592,6 +606,7 @@ def levels(quick: bool) -> None:
     w, x = rng.normal(size=(20, 8)), rng.normal(size=(n // 100, 20))
     cases: tuple[tuple[str, Any, Any, tuple[Any, ...]], ...] = (
         ("a stencil, gradient", sg.grad, stencil, (rng.normal(size=n),)),
+        ("a lattice gas, gradient", sg.grad, gas, (0.6, 1 + 0.1 * rng.random((20, 30, 9)))),
         ("a layer, gradient", sg.grad, layers, (w, rng.normal(size=8), x)),
         ("bodies, gradient", sg.grad, bodies, (rng.normal(size=(100, 3)),)),
         ("bodies, Hessian", sg.hessian, bodies, (rng.normal(size=(20, 3)),)),
@@ -599,11 +614,13 @@ def levels(quick: bool) -> None:
         ("a stiff system", sg.compile, stiff, (1 + rng.random(40),)),
     )
     print("levels: LLVM's passes for loop nests")
-    row("", *(f"O{k}, {what}" for k in (1, 2, 3) for what in ("first s", "call us")))
+    ways = {"O1": (1, range(0)), "ours": (1, _code.REDUCING), "O2": (2, range(0)),
+            "O3": (3, range(0))}  # fmt: skip
+    row("", *(f"{way}, {what}" for way in ways for what in ("first s", "call us")))
     for name, transform, function, args in cases:
         figures = []
-        for level in (1, 2, 3):
-            with setting(_code, "LEVEL", level):
+        for level, reducing in ways.values():
+            with setting(_code, "LEVEL", level), setting(_code, "REDUCING", reducing):
                 firsts = []
                 for _ in range(3):
                     made = transform(function)  # compiled anew
