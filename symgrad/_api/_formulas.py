@@ -25,10 +25,9 @@ from .._symbolic import (
 )
 from .._symbolic import latex as latex_of
 from ..errors import ArgumentError, SimplificationWarning
-from ._call import Call
+from ._call import Call, arrays_read_by
 from ._sparse import SparseFunction
 from ._sparse_read import blocks_formula
-from ._variables import arrays_read_by
 
 
 def symbolic(f: Callable[..., Any], *args: Any) -> Any:

@@ -29,9 +29,8 @@ from .._symbolic import (
 from .._verify import Problem
 from ..errors import ArgumentError
 from ._bodies import grad_body
-from ._call import Call
+from ._call import Call, arrays_read_by
 from ._sparse import SparseFunction
-from ._variables import arrays_read_by
 from ._verify_kernels import Kernels, Rows, problem_of
 
 

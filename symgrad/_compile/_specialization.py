@@ -26,11 +26,10 @@ from ..errors import ArgumentError, OutOfMemoryError
 from ._cache import Entry, cached_code, loaded
 from ._code import Code, keep_constants, load
 from ._layout import Layout, can_ask
-from ._pack import make_pack
+from ._packing import Unpack, make_pack, make_unpack
 from ._products import load_product
 from ._progress import told_if_slow
 from ._recall import Recall
-from ._unpack import Unpack, make_unpack
 
 T = TypeVar("T")
 

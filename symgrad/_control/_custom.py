@@ -25,8 +25,7 @@ from .._trace import Traced, as_node, cast, close_conditions, fresh, substitute
 from ..errors import ArgumentError, ShapeError
 from ._build import close
 from ._parts import result, stand_ins, zeros
-from ._records import BRANCH
-from ._run import run_branch
+from ._records import BRANCH, run_branch
 from ._values import Values, at
 
 

@@ -1,12 +1,8 @@
-"""The records of loops, branches and their results.
-
-They stand here and not among the other ops because their rules are passes over their bodies:
-the derivative of a loop is a loop over the derivative of its body.
-"""
+"""The records of loops, branches and their results, with their reference under NumPy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,12 +28,50 @@ from .._op import (
 from .._shapes import Shape
 from ._binomial import pull_slots
 from ._branch_rules import batch_branch, pull_branch, push_branch, spread_branch
-from ._loop_batch import batch_loop, spread_loop
 from ._loop_pull import pull_loop
-from ._loop_push import push_loop
+from ._loop_rules import batch_loop, push_loop, spread_loop
 from ._parts import Branch, Loop
-from ._run import run_branch, run_loop
 from ._sums import merged
+
+
+def run_loop(
+    *operands: Any,
+    body: Callable[..., tuple[Any, ...]],
+    carries: int,
+    cond: Callable[..., tuple[Any, ...]] | None,
+    elements: int,
+    length: int | None,
+    reverse: bool,
+    slots: int | None = None,
+) -> tuple[Any, ...]:
+    """Run a loop; return the last carries and the stacked rest of the body's results."""
+    carry = operands[:carries]
+    xs, consts = operands[carries : carries + elements], operands[carries + elements :]
+    rows: list[tuple[Any, ...]] = []
+    if cond is not None:
+        while cond(*carry, *consts)[0]:
+            found = body(np.int64(len(rows)), *carry, *consts)
+            carry = found[:carries]
+            rows.append(found[carries:])
+    else:
+        count = len(xs[0]) if length is None else length
+        for i in reversed(range(count)) if reverse else range(count):
+            found = body(np.int64(i), *carry, *(x[i] for x in xs), *consts)
+            carry = found[:carries]
+            rows.append(found[carries:])
+    if reverse:
+        rows.reverse()
+    if rows:
+        return (*carry, *(np.stack(column) for column in zip(*rows, strict=True)))
+    kinds = getattr(body, "kinds", ())[carries:]
+    return (*carry, *(np.zeros((0, *shape), dtype) for shape, dtype in kinds))
+
+
+def run_branch(
+    index: Any, *operands: Any, bodies: tuple[Callable[..., tuple[Any, ...]], ...], kept: bool
+) -> tuple[Any, ...]:
+    """Run the body that ``index`` names."""
+    return tuple(bodies[int(index)](*operands))
 
 
 def _pull_loop(

@@ -9,10 +9,9 @@ from .._forks import cached_property
 from .._graph import Node, apply, topological
 from .._state import at, now, within
 from ._accurate import IDENTITIES, INDEX, Identity
-from ._formulas import FORMULAS
+from ._formulas import FORMULAS, SHORTCUTS, index, shortcuts
 from ._matcher import between
 from ._rules import RULES, Rule
-from ._shortcuts import SHORTCUTS, index, shortcuts
 from ._simplify import Simplifier, simplified, simplifier
 from ._way import Reduced, Shortcut, Way
 from ._written import POWERS, is_length, number_of

@@ -2,8 +2,7 @@
 
 from ._kahn import kahn
 from ._known import Known
-from ._load import load
-from ._program import Program, schedule
+from ._program import Program, load, schedule
 from ._run import concrete
 from ._steps import Steps, body_program
 from ._text import guard_texts, shape_text, step_text, type_text

@@ -1,7 +1,7 @@
 """The compiler's shortcuts past the steps of a formula, in the eager backward pass.
 
 ``log(1 + exp(x))`` at 1000 has the derivative 1, and the chain rule makes ``inf/inf`` of it. The
-table in ``symgrad._rewrite._shortcuts`` knows such formulas as a whole. When a pass comes to a
+table in ``symgrad._rewrite._formulas`` knows such formulas as a whole. When a pass comes to a
 node at which one may begin, the few ops behind it are built as a graph, and what the compiler
 finds there takes the place of the chain rule. A node whose own gradient is asked for, by a hook
 or as a target, is not gone past.

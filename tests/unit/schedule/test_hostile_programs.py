@@ -181,8 +181,8 @@ def test_arguments_that_would_broadcast_are_refused() -> None:
 #: Functions that read text as code, and code that is made here, of names of its own.
 READERS = {"parse_expr", "eval", "exec"}
 MADE_HERE = {
-    ("_api/_define.py", "eval"), ("_compile/_kernel.py", "exec"), ("_compile/_pack.py", "exec"),
-    ("_compile/_unpack.py", "exec"),
+    ("_api/_define.py", "eval"), ("_compile/_kernel.py", "exec"),
+    ("_compile/_packing.py", "exec"),
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import sympy as sp
 
 import symgrad as sg
 import symgrad.scipy.special as special
-from symgrad._api._variables import arrays_read_by
+from symgrad._api._call import arrays_read_by
 from symgrad._symbolic._inverse import DetOver, Entry, LogDetOver, OfMatrix
 from symgrad._symbolic._over import Over
 

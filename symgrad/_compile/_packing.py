@@ -1,4 +1,4 @@
-"""From a call's nested arguments to the inputs of a program, as code made for their structure.
+"""Nested arguments to a program's inputs, its outputs to a nested result: code for one structure.
 
 A call flattens its arguments, which takes as long as a few operations of NumPy for each container.
 Code that is written for one structure only looks whether it is this one, and takes it apart::
@@ -92,12 +92,6 @@ def _opened(
 
 def _taken_apart(tree: Tree, name: str, scope: dict[str, Any]) -> tuple[str, str]:
     """Return the test whether a container is another one, and the expression of its parts."""
-
-    def bound(value: Any) -> str:
-        key = f"b{len(scope)}"
-        scope[key] = value
-        return key
-
     if name == "args":
         return f"len(args) != {len(tree.children)}", name
     if tree.kind in ("tuple", "list"):
@@ -105,7 +99,7 @@ def _taken_apart(tree: Tree, name: str, scope: dict[str, Any]) -> tuple[str, str
     if tree.kind not in ("dict", "namedtuple", "dataclass"):
         raise _OtherError
     kind, *first, keys = tree.meta
-    test = f"type({name}) is not {bound(kind)}"
+    test = f"type({name}) is not {_bound(kind, scope)}"
     if tree.kind == "dataclass" and not all(k.isidentifier() and not iskeyword(k) for k in keys):
         raise _OtherError
     if tree.kind == "namedtuple":
@@ -115,5 +109,45 @@ def _taken_apart(tree: Tree, name: str, scope: dict[str, Any]) -> tuple[str, str
     if kind not in (dict, OrderedDict, defaultdict):
         raise _OtherError
     if first:
-        test += f" or {name}.default_factory is not {bound(first[0])}"
-    return f"{test} or (*{name},) != {bound(keys)}", f"{name}.values()"
+        test += f" or {name}.default_factory is not {_bound(first[0], scope)}"
+    return f"{test} or (*{name},) != {_bound(keys, scope)}", f"{name}.values()"
+
+
+def make_pack(tree: Tree, leaves: Sequence[Any], count: int) -> Callable[[Any], Any] | None:
+    """Return ``pack(r)`` for the output ``r``, or tuple of outputs; None if ``r`` is the result.
+
+    ``tree`` and ``leaves`` are the structure of the result, as in Graph, of ``count`` outputs.
+    """
+    scope: dict[str, Any] = {}
+    names = ["r"] if count == 1 else [f"r[{k}]" for k in range(count)]
+    text = _packed(tree, iter(leaves), names, scope)
+    if text == (names[0] if count == 1 else f"({', '.join(names)})"):
+        return None
+    exec(f"def pack(r):\n    return {text}\n", scope)  # noqa: S102  of names made here
+    pack: Callable[[Any], Any] = scope["pack"]
+    return pack
+
+
+def _packed(tree: Tree, leaves: Iterator[Any], names: list[str], scope: dict[str, Any]) -> str:
+    if tree.kind == "leaf":
+        leaf = next(leaves)
+        return _bound(leaf[0], scope) if isinstance(leaf, tuple) else names[leaf]
+    parts = [_packed(child, leaves, names, scope) for child in tree.children]
+    inner = ", ".join(parts)
+    if tree.kind == "tuple":
+        return f"({inner}{',' if len(parts) == 1 else ''})"
+    if tree.kind == "list":
+        return f"[{inner}]"
+    if tree.kind == "dict" and tree.meta[0] is dict:
+        pairs = zip(tree.meta[-1], parts, strict=True)
+        return f"{{{', '.join(f'{_bound(key, scope)}: {part}' for key, part in pairs)}}}"
+    if tree.kind == "namedtuple":
+        return f"{_bound(tree.meta[0], scope)}({inner})"
+    rebuild = Tree(tree.kind, tree.meta, tuple(Tree("leaf") for _ in parts)).unflatten
+    return f"{_bound(rebuild, scope)}(({inner}{',' if len(parts) == 1 else ''}))"
+
+
+def _bound(value: Any, scope: dict[str, Any]) -> str:
+    name = f"b{len(scope)}"
+    scope[name] = value
+    return name
