@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 import symgrad as sg
-from symgrad._compile import _products
+from symgrad._compile import _loading
 
 #: Rows, summed axis, columns.
 SHAPES = (
@@ -40,11 +40,11 @@ FUNCTIONS = {
 
 def run_time(function: Any, arguments: Any, limit: int, repeats: int) -> float:
     """Return the seconds of a call that leaves larger products than ``limit`` to BLAS."""
-    before, _products._limit.value = _products._limit.value, limit
+    before, _loading._limit.value = _loading._limit.value, limit
     begin = time.perf_counter()
     for _ in range(repeats):
         function(*arguments)
-    _products._limit.value = before
+    _loading._limit.value = before
     return (time.perf_counter() - begin) / repeats
 
 
@@ -64,17 +64,17 @@ def main() -> None:
             given = [x if c == "r" else x.T.copy() for x, c in zip((a, b), name, strict=True)]
             compiled = sg.compile(f)
             compiled(*given)
-            repeats = max(1, int(1e-3 / run_time(compiled, given, _products.UNLIMITED, 3)))
+            repeats = max(1, int(1e-3 / run_time(compiled, given, _loading.UNLIMITED, 3)))
             times = [
                 [run_time(compiled, given, limit, repeats)
-                 for limit in (_products.UNLIMITED, -1)]
+                 for limit in (_loading.UNLIMITED, -1)]
                 for _ in range(3 if quick else 21)
             ]  # fmt: skip
             speed = [2e-9 * m * k * n / statistics.median(t) for t in zip(*times, strict=True)]
             cells.append(f"{speed[0]:.0f} / {speed[1]:.0f}")
         table.add_row(np.dtype(dtype).name, "x".join(map(str, shape)), *cells)
     Console().print(table)
-    print("OpenBLAS takes this CPU for:", _products.blas_core())
+    print("OpenBLAS takes this CPU for:", _loading.blas_core())
 
 
 if __name__ == "__main__":

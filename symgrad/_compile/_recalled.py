@@ -7,8 +7,9 @@ from collections.abc import Callable
 from .._forks import cached_property
 from .._schedule import Program
 from .._trace import Graph, Signature
+from ._loading import loaded_code
 from ._recall import Known
-from ._specialization import Specialization, loaded_code
+from ._specialization import Specialization
 
 
 class Recalled(Specialization):

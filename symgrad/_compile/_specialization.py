@@ -13,21 +13,18 @@ import numpy as np
 
 from .._forks import free_in_children, undisturbed
 from .._graph import Node
-from .._lower import products
 from .._ops.callback import CALLBACK, raising_after
 from .._pipeline import by_arrays, program_of
-from .._runtime import MISS, load_memory, load_pool
-from .._runtime._threads import RUN
+from .._runtime import MISS
 from .._schedule import Program
 from .._shapes import evaluate_dim
 from .._state import within
 from .._trace import Graph, LeafKind, Signature, Tree, as_input, flatten
 from ..errors import ArgumentError, OutOfMemoryError
-from ._cache import Entry, cached_code, loaded
-from ._code import Code, keep_constants, load
+from ._cache import Entry, cached_code
 from ._layout import Layout, can_ask
+from ._loading import code_again, loaded_code
 from ._packing import Unpack, make_pack, make_unpack
-from ._products import load_product
 from ._progress import told_if_slow
 from ._recall import Recall
 
@@ -338,29 +335,6 @@ class Specialization:
         )
 
 
-def loaded_code(code: Code, threads: int) -> Callable[..., Any]:
-    """Load the code, and what it calls; return its Python function."""
-    load_memory(loaded)
-    if RUN in code.symbols:
-        load_pool(loaded)
-    for symbol in products.SYMBOLS.intersection(code.symbols):
-        load_product(symbol)
-    function = load(code, threads)
-    return _raising(function) if code.calls_back else function
-
-
-def code_again(
-    program: Program, layout: Layout, kinds: Sequence[str], cache: bool, promised: bool
-) -> Code:
-    """Return the code of a kernel that was made in another process, loaded."""
-    with within(promised=promised):
-        code = cached_code(program, layout, kinds, cache).code
-    loaded_code(code, 1)
-    keep_constants(code)
-    made_of = program, layout, kinds, cache, promised
-    return replace(code, origin=lambda: (code_again, made_of))
-
-
 def _pairing(function: Callable[..., Any], leaves: Sequence[LeafKind]) -> Callable[..., Any]:
     """Return ``function`` of complex numbers and arrays, which it takes as pairs of reals."""
     chars = [leaf.kind if leaf.kind == "complex" else leaf.dtype for leaf in leaves]
@@ -380,16 +354,6 @@ def _pairing(function: Callable[..., Any], leaves: Sequence[LeafKind]) -> Callab
                 return MISS
             given[k] = as_input(value)
         return function(*given)
-
-    return call
-
-
-def _raising(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``function``, raising what Python functions that it called have raised."""
-
-    def call(*values: Any) -> Any:
-        with raising_after():
-            return function(*values)
 
     return call
 

@@ -23,7 +23,7 @@ from sympy.parsing import sympy_parser
 import symgrad as sg
 from symgrad._compile import _cache
 from symgrad._compile import _code as machine
-from symgrad._compile._products import load_product
+from symgrad._compile._loading import load_product
 from symgrad._export._function import c_source
 from symgrad._lower import products
 from symgrad._op import Composite, registry

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._compile import _products as loading
+from symgrad._compile import _loading as loading
 from symgrad._compile._code import emit, load_object
 from symgrad._lower import products
 from symgrad._lower._plan import Nest, plan

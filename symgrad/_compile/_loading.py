@@ -1,9 +1,14 @@
-"""The functions for matrix products: loaded once for each element type, and when BLAS is called."""
+"""Loading a program's code with what it calls: memory, threads, functions for matrix products.
+
+A function for products is loaded once for each element type, and says when BLAS is called.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,8 +16,14 @@ import llvmlite.binding as llvm
 
 from .._forks import free_in_children, late_module
 from .._lower import products
-from .._runtime import bind_symbol
-from ._cache import loaded
+from .._ops.callback import raising_after
+from .._runtime import bind_symbol, load_memory, load_pool
+from .._runtime._threads import RUN
+from .._schedule import Program
+from .._state import within
+from ._cache import cached_code, loaded
+from ._code import Code, keep_constants, load
+from ._layout import Layout
 
 #: OpenBLAS's names of the kernels that it has for registers of 64 bytes.
 WIDE = frozenset(("SkylakeX", "Cooperlake", "SapphireRapids"))
@@ -66,3 +77,36 @@ def load_product(symbol: str) -> None:
         engine = loaded(text)
         llvm.add_symbol(symbol, engine.get_function_address(symbol))
         _engines[symbol] = engine
+
+
+def loaded_code(code: Code, threads: int) -> Callable[..., Any]:
+    """Load the code, and what it calls; return its Python function."""
+    load_memory(loaded)
+    if RUN in code.symbols:
+        load_pool(loaded)
+    for symbol in products.SYMBOLS.intersection(code.symbols):
+        load_product(symbol)
+    function = load(code, threads)
+    return _raising(function) if code.calls_back else function
+
+
+def code_again(
+    program: Program, layout: Layout, kinds: Sequence[str], cache: bool, promised: bool
+) -> Code:
+    """Return the code of a kernel that was made in another process, loaded."""
+    with within(promised=promised):
+        code = cached_code(program, layout, kinds, cache).code
+    loaded_code(code, 1)
+    keep_constants(code)
+    made_of = program, layout, kinds, cache, promised
+    return replace(code, origin=lambda: (code_again, made_of))
+
+
+def _raising(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``function``, raising what Python functions that it called have raised."""
+
+    def call(*values: Any) -> Any:
+        with raising_after():
+            return function(*values)
+
+    return call
