@@ -25,17 +25,14 @@ from types import (
     ModuleType,
     SimpleNamespace,
 )
-from typing import Any, NoReturn
+from typing import Any
 
-import numpy as np
-
-from .._disguise import TELLING, class_of
-from .._forks import late_module
-from .._trace import Reading, Traced, flatten
-from ..errors import TraceError, UnsupportedError
+from .._disguise import TELLING
+from .._trace import Reading, Traced
+from ..errors import TraceError
 from ._places import Place, Walk
 from ._users import ACCESSORS, attributes, python_of, recipe_of, set_attributes, transformed
-from ._versions import version_of, version_with_numbers
+from ._versions import Followed, version_of, version_with_numbers
 
 
 class Scope(dict[str, Any]):
@@ -223,7 +220,7 @@ class Substitutes:
             make, (inner, *rest), options = recipe_of(value)
             return make(self.part(value, "inner", inner), *rest, **options)
         if (python := python_of(value)) is not None:
-            return _Followed(value, self.part(value, "inner", python))
+            return Followed(value, self.part(value, "inner", python))
         if kind is FunctionType:
             return self._function(value)
         if kind is MethodType:
@@ -386,45 +383,6 @@ class Substitutes:
         if now.keys() != before.keys() or not all(now[k] is x for k, x in before.items()):
             changed = {k: x if before.get(k, made) is x else self.kept(x) for k, x in now.items()}
             set_attributes(value, before, changed)
-
-
-class _Followed:
-    """A compiled function that is the Python function in it where it is given traced values."""
-
-    def __init__(self, compiled: Any, python: Callable[..., Any]) -> None:
-        self._compiled = compiled
-        self._python = python if hasattr(compiled, "py_func") else _of_elements(compiled, python)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves = flatten((args, kwargs))[0]
-        traced = any(class_of(x) is not type(x) for x in leaves)
-        return (self._python if traced else self._compiled)(*args, **kwargs)
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else MethodType(self, instance)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._compiled, name)
-
-
-def _of_elements(compiled: Any, python: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of arrays that ``np.vectorize`` or Numba makes of one of elements."""
-    make = late_module("symgrad.numpy").vectorize
-    if type(compiled) is np.vectorize:
-        excluded, signature = compiled.excluded, compiled.signature
-        return make(python, compiled.otypes, None, excluded, False, signature)  # type: ignore[no-any-return]
-    if compiled.signature is None:
-        results = {t.rpartition(">")[2] for t in compiled.types}
-        return make(python, results.pop() if len(results) == 1 else None)  # type: ignore[no-any-return]
-
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise UnsupportedError(
-            f"{python.__name__} is made by Numba's @guvectorize: it writes its result to an "
-            "argument, in machine code, which takes numbers. Write instead: the same loops in a "
-            "function that returns the result (@njit or plain), and sg.vmap over the other axes"
-        )
-
-    return refuse
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
