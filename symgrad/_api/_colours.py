@@ -35,8 +35,8 @@ from .._shapes import (
 )
 from .._trace import Traced, as_node, fresh, substitute
 from ..errors import SparsityWarning
-from ._bodies import zeros_like
 from ._known_places import numbers_of
+from ._opened import zeros_like
 from ._pattern import Piece
 
 #: Shortest array whose length is a symbol.

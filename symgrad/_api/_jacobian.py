@@ -24,7 +24,7 @@ from .._rewrite import rewrite
 from .._shapes import as_dim, as_size, dim_product, guard, hint, recording, same
 from .._trace import Complex, Traced, as_node, collect, fresh, substitute
 from ..errors import ArgumentError, OutOfMemoryError, SparsityWarning
-from ._bodies import Opened, enumerated, widths_of, zeros_like
+from ._opened import Opened, enumerated, widths_of, zeros_like
 from ._wrt import Keys, positions_of
 
 #: Up to this many columns or rows are written out one by one.

@@ -13,8 +13,8 @@ from .._op import PROJECTIONS, Words
 from .._shapes import as_size, dim_product, guard, hint, recording
 from .._trace import Traced, as_node, collect, require_traced
 from ..errors import ArgumentError, SparsityWarning
-from ._bodies import Opened, enumerated, widths_of
 from ._colours import Behind, Compressed, known_entries
+from ._opened import Opened, enumerated, widths_of
 from ._plan import Entries, Layout
 from ._wrt import Keys, positions_of
 

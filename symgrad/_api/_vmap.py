@@ -13,7 +13,7 @@ from .._graph import Input, Node
 from .._shapes import Dimension, as_size, same, show
 from .._trace import Traced, argument_name, as_node, collect, flatten_traced, require_traced
 from ..errors import ArgumentError, ShapeError
-from ._bodies import widths_of
+from ._opened import widths_of
 
 Axes = Any  # an int, None, or a tuple of them, one for each argument
 

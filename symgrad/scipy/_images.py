@@ -1,4 +1,4 @@
-"""Images: what lies beyond their edges, and values at any place, by splines."""
+"""Images: what lies beyond their edges, sums of neighbours, and values at any place, by splines."""
 
 from __future__ import annotations
 
@@ -54,6 +54,24 @@ def filters(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Call
         return replaces(original)(functools.wraps(ours)(checked))
 
     return decorate
+
+
+def correlated(x: Any, weights: Any, mode: str, cval: Any, centre: tuple[int, ...]) -> Any:
+    """Return sums of neighbours; ``centre``: the place in the weights that is the element's."""
+    sizes = tuple(map(int, weights.shape))
+    room = [(c, m - 1 - c) for c, m in zip(centre, sizes, strict=True)]
+    wide = padded(x, room, mode, cval)
+    total = 0.0
+    for place in np.ndindex(*sizes):
+        cut = tuple(slice(k, k + n) for k, n in zip(place, x.shape, strict=True))
+        total = total + weights[place] * wide[cut]
+    return total
+
+
+def correlated_along(x: Any, weights: Any, axis: int, mode: str, cval: Any, centre: int) -> Any:
+    shape, place = [1] * x.ndim, [0] * x.ndim
+    shape[axis], place[axis] = int(weights.shape[0]), centre
+    return correlated(x, weights.reshape(shape), mode, cval, tuple(place))
 
 
 #: Weights of the neighbours at and around a place, by how far it is past the first: the

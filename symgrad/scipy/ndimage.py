@@ -25,7 +25,7 @@ import scipy.ndimage
 from .._ops.np_common import is_traced
 from .._trace._namespace import offering
 from ._fates import reasons
-from ._images import filters, map_coordinates, padded, shift
+from ._images import correlated, correlated_along, filters, map_coordinates, shift
 from ._replacing import floats, refuse_option
 
 __all__ = [
@@ -47,24 +47,6 @@ __all__ = [
 ]
 
 
-def _correlated(x: Any, weights: Any, mode: str, cval: Any, centre: tuple[int, ...]) -> Any:
-    """Return sums of neighbours; ``centre``: the place in the weights that is the element's."""
-    sizes = tuple(map(int, weights.shape))
-    room = [(c, m - 1 - c) for c, m in zip(centre, sizes, strict=True)]
-    wide = padded(x, room, mode, cval)
-    total = 0.0
-    for place in np.ndindex(*sizes):
-        cut = tuple(slice(k, k + n) for k, n in zip(place, x.shape, strict=True))
-        total = total + weights[place] * wide[cut]
-    return total
-
-
-def _along(x: Any, weights: Any, axis: int, mode: str, cval: Any, centre: int) -> Any:
-    shape, place = [1] * x.ndim, [0] * x.ndim
-    shape[axis], place[axis] = int(weights.shape[0]), centre
-    return _correlated(x, weights.reshape(shape), mode, cval, tuple(place))
-
-
 @filters(scipy.ndimage.correlate1d)
 def correlate1d(
     input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect",
@@ -81,7 +63,9 @@ def correlate1d(
     array([1., 2., 3.])
     """
     weights = floats(weights)
-    return _along(floats(input), weights, axis, mode, cval, weights.shape[0] // 2 + origin)
+    return correlated_along(
+        floats(input), weights, axis, mode, cval, weights.shape[0] // 2 + origin
+    )
 
 
 @filters(scipy.ndimage.convolve1d)
@@ -101,7 +85,7 @@ def convolve1d(
     """
     weights = np.flip(floats(weights))
     centre = (int(weights.shape[0]) - 1) // 2 - origin
-    return _along(floats(input), weights, axis, mode, cval, centre)
+    return correlated_along(floats(input), weights, axis, mode, cval, centre)
 
 
 @filters(scipy.ndimage.correlate)
@@ -123,7 +107,7 @@ def correlate(
     """
     weights = floats(weights)
     centre = tuple(int(m) // 2 + origin for m in weights.shape)
-    return _correlated(floats(input), weights, mode, cval, centre)
+    return correlated(floats(input), weights, mode, cval, centre)
 
 
 @filters(scipy.ndimage.convolve)
@@ -145,7 +129,7 @@ def convolve(
     """
     weights = np.flip(floats(weights))
     centre = tuple((int(m) - 1) // 2 - origin for m in weights.shape)
-    return _correlated(floats(input), weights, mode, cval, centre)
+    return correlated(floats(input), weights, mode, cval, centre)
 
 
 def _smoothed(
@@ -165,7 +149,7 @@ def _smoothed(
         slope = [*[k * c for k, c in enumerate(factor)][1:], 0.0, 0.0]
         factor = [d - c / (sigma * sigma) for d, c in zip(slope, [0.0, *factor], strict=True)]
     polynomial = sum(c * places**k for k, c in enumerate(factor))
-    return _along(x, np.flip(weights * polynomial), axis, mode, cval, radius)
+    return correlated_along(x, np.flip(weights * polynomial), axis, mode, cval, radius)
 
 
 @filters(scipy.ndimage.gaussian_filter1d)
@@ -249,7 +233,7 @@ def laplace(
            [ 0.,  1.,  0.]])
     """
     x, weights = floats(input), np.array([1.0, -2.0, 1.0])
-    seconds = [_along(x, weights, axis, mode, cval, 1) for axis in _chosen(x, axes)]
+    seconds = [correlated_along(x, weights, axis, mode, cval, 1) for axis in _chosen(x, axes)]
     return sum(seconds) if seconds else x  # along no axis: SciPy's
 
 
@@ -312,9 +296,9 @@ def _slopes(
 def _differences(x: Any, axis: int, others: Any, mode: str, cval: Any) -> Any:
     """Return differences along an axis, weighted along the others."""
     axis = axis % x.ndim
-    made = _along(x, np.array([-1.0, 0.0, 1.0]), axis, mode, cval, 1)
+    made = correlated_along(x, np.array([-1.0, 0.0, 1.0]), axis, mode, cval, 1)
     for other in range(x.ndim):
-        made = made if other == axis else _along(made, others, other, mode, cval, 1)
+        made = made if other == axis else correlated_along(made, others, other, mode, cval, 1)
     return made
 
 
@@ -371,7 +355,9 @@ def uniform_filter1d(
     >>> sg.grad(lambda x: uniform_filter1d(x, 3)[2])(np.ones(5)).round(4)
     array([0.    , 0.3333, 0.3333, 0.3333, 0.    ])
     """
-    return _along(floats(input), np.full(size, 1.0 / size), axis, mode, cval, size // 2 + origin)
+    return correlated_along(
+        floats(input), np.full(size, 1.0 / size), axis, mode, cval, size // 2 + origin
+    )
 
 
 @filters(scipy.ndimage.uniform_filter)
@@ -393,7 +379,7 @@ def uniform_filter(
     """
     return _each_axis(
         floats(input),
-        lambda x, axis, own, edges: _along(
+        lambda x, axis, own, edges: correlated_along(
             x, np.full(own, 1.0 / own), axis, edges, cval, own // 2 + origin
         ),
         size, mode, axes,

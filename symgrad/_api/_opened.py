@@ -1,0 +1,250 @@
+"""A function opened for differentiation: its graph at fresh inputs, and its arguments as values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._control import refuse_leaks, rerolled
+from .._graph import Input, Literal, Node
+from .._shapes import same, show
+from .._state import now
+from .._trace import (
+    Traced,
+    Tree,
+    argument_name,
+    arrived,
+    as_node,
+    close_conditions,
+    flatten_traced,
+    fresh,
+    is_value,
+    require_traced,
+    substitute,
+    with_conditions,
+)
+from ..errors import ArgumentError, ShapeError
+from ._wrt import Key, as_floats, places_of
+
+
+def real_leaves(value: Any, what: str) -> tuple[list[Any], Tree, list[int]]:
+    """Flatten an argument to differentiate by; return leaves, tree, positions of the reals."""
+    leaves, tree = flatten_traced(as_floats(value))
+    positions = []
+    for k, (leaf, path) in enumerate(zip(leaves, tree.paths(what), strict=True)):
+        number = isinstance(leaf, Traced) or is_value(leaf)
+        if not number and (tree.kind != "leaf" or leaf is None or isinstance(leaf, str)):
+            continue  # baked in among the values: a name, a flag, a callable
+        traced = require_traced(leaf, path)
+        if traced.dtype.kind != "f":
+            raise ArgumentError(
+                f"cannot differentiate with respect to {path} of type {traced.dtype}: "
+                "derivatives are by real numbers or complex ones; pass 3.0 or x.astype(float)"
+            )
+        leaves[k] = traced
+        positions.append(k)
+    return leaves, tree, positions
+
+
+class Opened:
+    """A function's graph at fresh inputs for some of its arguments.
+
+    Parameters
+    ----------
+    function:
+        The function to trace.
+    args, kwargs:
+        The caller's values.
+    keys:
+        Positions or names of the arguments to differentiate by.
+    top:
+        Whether the arguments are inputs of the outermost trace, and can serve themselves.
+    loops:
+        Whether loops that Python has written out are loops again.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        keys: Sequence[Key],
+        top: bool,
+        loops: bool = True,
+    ) -> None:
+        new, named, places = places_of(function, args, kwargs, keys)
+        self.given: list[Node] = []
+        self.inputs: list[Input] = []
+        self.trees: list[tuple[Tree, list[Any], list[int]]] = []
+        for place in places:
+            home: Any = named if isinstance(place, str) else new
+            key = place + len(args) if isinstance(place, int) and place < 0 else place
+            name = f"argument {argument_name(function, key)}"
+            leaves, tree, positions = real_leaves(home[place], name)
+            self.trees.append((tree, list(leaves), positions))
+            for k in positions:
+                node = leaves[k].node
+                name = node.name if isinstance(node, Input) else "x"
+                stand_in = node if top and isinstance(node, Input) else fresh(node, name)
+                self.given.append(node)
+                self.inputs.append(stand_in)
+                leaves[k] = Traced(stand_in, leaves[k].weak)
+            home[place] = tree.unflatten(leaves)
+        result = function(*new, **named)
+        if top:
+            pairs = zip(self.inputs, self.given, strict=True)
+            arrived(result, {x: given for x, given in pairs if x is not given})
+        self.result = looped(result) if loops else result
+
+    def close(self, nodes: Sequence[Node]) -> list[Traced]:
+        """Put the caller's values in the place of the fresh inputs."""
+        refuse_leaks(nodes, self.given)
+        swap = {i: g for i, g in zip(self.inputs, self.given, strict=True) if i is not g}
+        if swap:
+            close_conditions(swap)
+        return [Traced(n) for n in (substitute(nodes, swap) if swap else nodes)]
+
+    def pack(self, values: Sequence[Any], single: bool) -> Any:
+        """Give derivative leaves the structure of the arguments.
+
+        They are derivatives by real and by imaginary parts, and the result is
+        ``df/dx - i df/dy`` for a complex argument ``x + iy``.
+        """
+        rest = iter(values)
+        packed = []
+        for tree, leaves, positions in self.trees:
+            flat = [next(rest) if k in positions else None for k in range(len(leaves))]
+            packed.append(tree.unflatten(conjugated(flat, tree.units)))
+        return packed[0] if single else tuple(packed)
+
+    def arranged(self, values: Sequence[Any], single: bool) -> Any:
+        """Give one value for each argument, real or complex, the structure of the arguments."""
+        rest = iter(values)
+        packed = [
+            tree.outline.unflatten(
+                [next(rest) if k in positions else None for k, _ in enumerated(tree)]
+            )
+            for tree, _, positions in self.trees
+        ]
+        return packed[0] if single else tuple(packed)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether one of the arguments to differentiate by is real."""
+        return 1 in self.widths
+
+    @property
+    def widths(self) -> list[int]:
+        """For each value to differentiate by 1 if it is real, 2 if it is complex."""
+        return [
+            width
+            for tree, _, positions in self.trees
+            for k, width in enumerated(tree)
+            if k in positions
+        ]
+
+
+def looped(result: Any) -> Any:
+    """Return a traced result in which loops that Python has written out are loops again.
+
+    Not where rounding is promised: the way back through a loop adds up in another order.
+    """
+    if now().promised:
+        return result
+    leaves, tree = flatten_traced(result)
+    places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Traced)]
+    nodes = [leaves[k].node for k in places]
+    found = with_conditions(rerolled, nodes)
+    if found == nodes:
+        return result
+    for k, node in zip(places, found, strict=True):
+        leaves[k] = Traced(node, leaves[k].weak)
+    return tree.unflatten(leaves)
+
+
+def enumerated(tree: Tree) -> Iterator[tuple[int, int]]:
+    """Yield the number of the first leaf of each value, and 2 if it is complex, else 1."""
+    start = 0
+    for width in tree.units:
+        yield start, width
+        start += width
+
+
+def widths_of(tree: Tree, leaves: Sequence[Any]) -> list[int]:
+    """Return for each value of what :func:`collect` found 1 if it is real, 2 if complex."""
+    return [width for k, width in enumerated(tree) if not isinstance(leaves[k], tuple)]
+
+
+def conjugated(leaves: Sequence[Any], widths: Sequence[int]) -> list[Any]:
+    """Return leaves with the imaginary parts of complex values negated."""
+    rest, flat = iter(leaves), []
+    for width in widths:
+        flat.append(next(rest))
+        if width == 2:
+            imag = next(rest)
+            flat.append(None if imag is None else -imag)
+    return flat
+
+
+def filled(found: Iterable[Node | None], like: Iterable[Node]) -> list[Node]:
+    """Return derivatives, zeros where there are none, of the shapes and types of ``like``."""
+    return [zeros_like(x) if d is None else d for d, x in zip(found, like, strict=True)]
+
+
+def zeros_like(node: Node) -> Node:
+    """Return zeros of the shape and type of ``node``."""
+    zero = Literal(0, node.dtype)
+    return zero if not node.shape else as_node(np.broadcast_to(Traced(zero), Traced(node).shape))
+
+
+def matching(tangents: Any, opened: Opened, what: str) -> list[Node]:
+    """Return the tangents of the opened inputs, which must have their shapes."""
+    flat = fitting(tuple(tangents), opened.widths, what)
+    if flat is None:
+        raise ArgumentError(
+            f"{what} must have the structure of the primals: {len(opened.widths)} arrays "
+            f"are needed, {len(values_of(tuple(tangents)))} were given"
+        )
+    return [fit(t, x, what) for t, x in zip(flat, opened.inputs, strict=True)]
+
+
+def values_of(value: Any) -> list[tuple[Any, ...]]:
+    """Return the leaves of a nested value, with the two of a complex one together."""
+    leaves, tree = flatten_traced(value)
+    rest = iter(leaves)
+    found = [tuple(next(rest) for _ in range(width)) for width in tree.units]
+    return [value for value in found if value[0] is not None]
+
+
+def fitting(value: Any, widths: Sequence[int], what: str) -> list[Any] | None:
+    """Return the leaves of tangents or cotangents, of which some are complex (width 2).
+
+    A real value serves where a complex one is needed, but not the other way round. None if
+    there are more or fewer than needed.
+    """
+    given = values_of(value)
+    if len(given) != len(widths):
+        return None
+    flat: list[Any] = []
+    for parts, width in zip(given, widths, strict=True):
+        if len(parts) > width:
+            raise ArgumentError(f"{what} of a real value must be real, not complex")
+        flat += parts
+        if len(parts) < width:
+            flat.append(Traced(zeros_like(require_traced(parts[0], what).node)))
+    return flat
+
+
+def fit(value: Any, like: Node, what: str) -> Node:
+    """Return ``value`` as a node of the type and shape of ``like``."""
+    node = as_node(require_traced(value, what), like.dtype)
+    if node.shape == like.shape:
+        return node
+    if node.ndim == like.ndim and all(map(same, node.shape, like.shape)):
+        return as_node(np.reshape(Traced(node), Traced(like).shape))
+    raise ShapeError(
+        f"{what} must have the shapes of the values they belong to: "
+        f"{show(node.shape)} was given for {show(like.shape)}"
+    )
