@@ -14,18 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from .._forks import late_module
 from .._graph import own_rules
-from .._graph._types import check_dtype
-from .._op import Op, refuse, registry
+from .._op import refuse, registry
 from .._ops import getitem
 from .._ops.np_contract import is_sparse, sparse_product
 from .._ops.np_logsumexp import logsumexp
-from .._ops.np_segments import reduced_at
 from .._ops.rounding import round_number
 from ..errors import ArgumentError, DTypeError, UnsupportedError
-from ._calls import call, related
+from ._calls import call
 from ._labelled import labelled
+from ._ufuncs import added_at, applied, in_turn, reduced_at, symgrads
 
 _REDUCE: dict[np.ufunc, Callable[..., Any]] = {
     np.add: np.sum,
@@ -95,7 +93,7 @@ class ArrayMethods:
                 *[x if y is None else y for x, y in zip(inputs, named, strict=True)], **kwargs
             )
         if not kwargs and method == "__call__":
-            return _apply(ufunc, inputs)
+            return applied(ufunc, inputs)
         out = kwargs.pop("out", None) or ()
         if any(o is not None for o in out):
             return _written(self, ufunc, method, inputs, kwargs, out)
@@ -107,7 +105,7 @@ class ArrayMethods:
         for option in ("casting", "order", "subok"):  # nothing here depends on them
             kwargs.pop(option, None)
         if method == "__call__":
-            return _apply(ufunc, inputs, **kwargs)
+            return applied(ufunc, inputs, **kwargs)
         if method == "reduce" and ufunc in _REDUCE:
             kwargs.setdefault("axis", 0)
             return call(_REDUCE[ufunc], inputs, kwargs)
@@ -122,17 +120,17 @@ class ArrayMethods:
             kwargs.setdefault("axis", 0)
             return call(_ACCUMULATE[ufunc], inputs, kwargs)
         if method == "at":
-            return _at(ufunc, *inputs)
+            return added_at(ufunc, *inputs)
         if method == "reduceat":
             return reduced_at(ufunc, *inputs, **kwargs)
         if method == "outer":
             a, b = (x if isinstance(x, ArrayMethods) else np.asarray(x) for x in inputs)
             left = a[(...,) + (None,) * b.ndim] if b.ndim else a
-            return _apply(ufunc, (left, b), **kwargs)
-        if (own := _ours(ufunc)) is not None and method in ("reduce", "accumulate"):
+            return applied(ufunc, (left, b), **kwargs)
+        if (own := symgrads(ufunc)) is not None and method in ("reduce", "accumulate"):
             return own(*inputs, method=method, **kwargs)
         if method in ("reduce", "accumulate") and registry.find(ufunc) is not None:
-            return _in_turn(ufunc, method, *inputs, **kwargs)
+            return in_turn(ufunc, method, *inputs, **kwargs)
         refuse(getattr(ufunc, method, ufunc))
 
     def __array_function__(
@@ -274,35 +272,6 @@ class Flat:
         return len(self._array.flatten())
 
 
-def _ours(ufunc: np.ufunc) -> Any:
-    """Return what a universal function of symgrad's does with traced values; None for others."""
-    from .._runtime import origin_of  # noqa: PLC0415 - LLVM, which tracing does without
-
-    return origin_of(ufunc)
-
-
-def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any = None, **options: Any) -> Any:
-    """Carry out a ufunc; with ``dtype`` it computes in that type, as NumPy's do."""
-    if registry.find(ufunc) is None and (own := _ours(ufunc)) is not None:
-        return own(*inputs, **({} if dtype is None else {"dtype": dtype}), **options)
-    if options:
-        raise UnsupportedError(f"np.{ufunc.__name__}(..., {next(iter(options))}=) is not traced")
-    if dtype is None:
-        # np.clip of a plain array with a traced bound comes as the ufunc behind it.
-        handler = registry.handler(np.clip if ufunc.__name__ == "clip" else ufunc)
-        result = handler(*inputs)
-        return result if isinstance(handler, Op) else related(ufunc, inputs, result)
-    cast = registry.ops["Cast"]
-    name = check_dtype(np.dtype(dtype), f"np.{ufunc.__name__}(..., dtype=)").name
-    result = _apply(ufunc, tuple(cast(x, dtype=name) for x in inputs))
-    if result.dtype != np.dtype(dtype):
-        raise UnsupportedError(
-            f"np.{ufunc.__name__}(..., dtype={name}) gives {result.dtype}: "
-            "leave dtype= out and use .astype on the result"
-        )
-    return result
-
-
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: ArrayMethods, *args: Any, **kwargs: Any) -> Any:
         return call(function, (self, *args), kwargs)
@@ -321,54 +290,6 @@ for _function in (
     setattr(ArrayMethods, _function.__name__, _method(_function))
 ArrayMethods.conj = ArrayMethods.conjugate  # type: ignore[attr-defined]
 ArrayMethods.ptp = _method(np.ptp)  # type: ignore[attr-defined]
-
-
-def _in_turn(
-    ufunc: Any, method: str, x: Any, axis: Any = 0, dtype: Any = None,
-    keepdims: bool = False, **options: Any,
-) -> Any:  # fmt: skip
-    """Apply a function of two numbers to a first element and the next, and so on, by a loop."""
-    for option, value in options.items():
-        if value is not (True if option == "where" else np._NoValue):
-            refuse(getattr(ufunc, method), f"{option}= is not followed here")
-    if method == "reduce" and ufunc in (np.power, np.float_power, np.arctan2):
-        refuse(ufunc.reduce, "NumPy's own result depends on the processor: use accumulate(x)[-1]")
-    if ufunc.nin != 2 or ufunc.nout != 1:
-        raise ArgumentError(f"{method} only supported for functions of two numbers with one result")
-    if axis is None:
-        if method == "accumulate" or (x.ndim > 1 and (ufunc.identity is None or keepdims)):
-            raise ArgumentError(f"np.{ufunc.__name__}.{method} takes one axis, a number")
-        axis, x = 0, x.reshape(-1)
-    axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
-    if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
-        raise ArgumentError(
-            f"np.{ufunc.__name__}.{method}: there is no axis {axis} of an array with {x.ndim} axes"
-        )
-    kind = _apply(ufunc, (x, x)).dtype if dtype is None else np.dtype(dtype)
-    if (kind.kind == "b") != (x.dtype.kind == "b") and "logical" not in ufunc.__name__:
-        refuse(getattr(ufunc, method))
-    rows = np.moveaxis(x.astype(kind), axis, 0)
-    of_all, identity = method == "reduce", ufunc.identity
-    if rows.shape[0] == 0:
-        if of_all and identity is None:
-            raise ArgumentError(
-                f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
-            )
-        last = np.full(rows.shape[1:], identity, kind) if of_all else None
-        later = rows
-    else:
-        first, later = rows[0], rows[1:]
-        if of_all and identity is not None:  # it comes first, as in NumPy
-            first, later = np.full_like(first, identity), rows
-        last = first
-        if later.shape[0] != 0:
-            scan = late_module("symgrad._api._control").scan
-            last, later = scan(lambda y, row: (_apply(ufunc, (y, row)),) * 2, first, later)
-        if not of_all:
-            later = np.concatenate([rows[:1], later])
-    if not of_all:
-        return np.moveaxis(later, 0, axis)
-    return np.expand_dims(last, axis) if keepdims else last
 
 
 def _written(
@@ -406,15 +327,3 @@ def _mask(where: Any) -> Any:
     if mask.dtype != np.bool_:
         raise ArgumentError(f"where= is an array of truth values, not of {mask.dtype}")
     return mask
-
-
-def _at(ufunc: np.ufunc, target: Any, index: Any, *value: Any) -> None:
-    """Carry out ``np.add.at``: places that come more than once are added to each time."""
-    if not hasattr(target, "overwritten"):
-        raise UnsupportedError(
-            f"np.{ufunc.__name__}.at writes into a plain array, which holds numbers only: make "
-            "it by symgrad.numpy (zeros, zeros_like, array)"
-        )
-    if ufunc not in (np.add, np.subtract):
-        refuse(ufunc.at, "only np.add.at and np.subtract.at are followed")
-    target._add_at(index, value[0] if ufunc is np.add else -value[0])
