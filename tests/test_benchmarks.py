@@ -89,7 +89,7 @@ def test_peer(peer: str, tmp_path: Path) -> None:
 
 
 def run(out: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "symgrad.cli", "bench", *arguments]
+    command = [sys.executable, "-m", "symgrad", "bench", *arguments]
     if arguments[0] in NAMES:
         command += ["--quick", "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)

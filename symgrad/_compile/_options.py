@@ -11,19 +11,13 @@ from ..errors import ArgumentError
 Backend = Literal["llvm", "numba", "numpy"]
 BACKENDS = get_args(Backend)
 
-#: Backends that there were.
-REMOVED = ("auto", "bytecode")
-
 
 def check_backend(name: str) -> str:
     """Return ``name`` if it is a backend, or raise."""
     if name in BACKENDS:
         return name
     *others, last = map(repr, BACKENDS)
-    known = f"backend is {', '.join(others)} or {last}"
-    if name in REMOVED:
-        raise ArgumentError(f"the backend {name!r} was removed: leave it out; {known}")
-    raise ArgumentError(f"{known}, not {name!r}")
+    raise ArgumentError(f"backend is {', '.join(others)} or {last}, not {name!r}")
 
 
 def check_parallel(choice: bool | None) -> bool | None:

@@ -1,4 +1,4 @@
-"""Linear algebra of NumPy and SciPy: systems, inverses, determinants, factorisations."""
+"""Linear algebra of NumPy and SciPy: systems, inverses, determinants, Cholesky, QR."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._forks import late_module
 from .._late import linalg
 from .._op import composite, refuse
 from .._shapes import as_size, broadcast, show
 from ..errors import ShapeError
 from .banded import BAND_LU, BAND_SOLVE
 from .complex_linear import det_parts, log_det, sign_parts
-from .factorizations import CHOLESKY, EIGH, QR
+from .factorizations import CHOLESKY, QR
 from .linear import (
     DET,
     LOG_DET,
@@ -25,7 +24,6 @@ from .linear import (
     adjoint,
     inverse_transpose,
     swapped,
-    unit_like,
 )
 from .np_common import (
     Sample,
@@ -96,7 +94,7 @@ def _well(rng: np.random.Generator, *shape: int) -> Any:
     return rng.standard_normal(shape) + 3 * np.eye(*shape[-2:]) * np.arange(1, n + 1).max()
 
 
-def _spd(rng: np.random.Generator, *shape: int) -> Any:
+def spd(rng: np.random.Generator, *shape: int) -> Any:
     x = rng.standard_normal(shape)
     return x @ np.swapaxes(x, -1, -2) + np.diag(np.arange(1.0, shape[-1] + 1))
 
@@ -107,9 +105,9 @@ def _squares(rng: np.random.Generator) -> Iterator[Sample]:
     yield (_well(rng, 3, 3).astype("f4"),), {}
 
 
-def _definite(rng: np.random.Generator) -> Iterator[Sample]:
+def definite(rng: np.random.Generator) -> Iterator[Sample]:
     for shape in ((1, 1), (3, 3), (2, 4, 4)):
-        yield (_spd(rng, *shape),), {}
+        yield (spd(rng, *shape),), {}
 
 
 def _systems(rng: np.random.Generator) -> Iterator[Sample]:
@@ -128,7 +126,7 @@ def solve(a: Any, b: Any) -> Any:
 
 
 def _scipy_systems(rng: np.random.Generator) -> Iterator[Sample]:
-    a, b = _spd(rng, 3, 3), rng.standard_normal((3, 2))
+    a, b = spd(rng, 3, 3), rng.standard_normal((3, 2))
     yield (a, b), {}
     yield (a, b[:, 0]), {"assume_a": "pos"}
     yield (_well(rng, 3, 3), b), {"transposed": True}
@@ -248,7 +246,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return DET(x, LU(x))
 
 
-@composite(linalg.det, name="scipy.linalg.det", samples=_definite,
+@composite(linalg.det, name="scipy.linalg.det", samples=definite,
            convention="the derivative at a singular matrix is nan")  # fmt: skip
 def scipy_det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Determinant of matrices, in double precision."""
@@ -273,26 +271,26 @@ def slogdet(a: Any) -> Any:
 # ---------------------------------------------------------------- Cholesky
 
 
-def _factor(a: Any, lower: bool) -> Any:
+def cholesky_factor(a: Any, lower: bool) -> Any:
     """Return the lower or the upper Cholesky factor, from that triangle of a matrix."""
     x = matrix(a, "cholesky")
     return CHOLESKY(x) if lower else adjoint(CHOLESKY(adjoint(x)))
 
 
-@composite(np.linalg.cholesky, samples=_definite,
+@composite(np.linalg.cholesky, samples=definite,
            convention=f"{SYMMETRIC}; nan if a matrix is not positive definite")  # fmt: skip
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """Cholesky factor of symmetric positive definite matrices."""
-    return _factor(a, not upper)
+    return cholesky_factor(a, not upper)
 
 
-@composite(linalg.cholesky, name="scipy.linalg.cholesky", samples=_definite,
+@composite(linalg.cholesky, name="scipy.linalg.cholesky", samples=definite,
            convention=f"{SYMMETRIC}; nan if a matrix is not positive definite")  # fmt: skip
 def scipy_cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Cholesky factor of a symmetric positive definite matrix, the upper one by default."""
-    return _factor(a, lower)
+    return cholesky_factor(a, lower)
 
 
 def _cholesky_solve(factor: Any, b: Any, name: str) -> Any:
@@ -353,70 +351,6 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return r if mode == "r" else _QRResult(q, r)
 
 
-# ---------------------------------------------------------------- eigenvalues
-
-_EighResult = type(np.linalg.eigh(np.eye(1)))
-_TURNED = f"{SYMMETRIC}; no share of what turns vectors of equal eigenvalues"
-
-
-def _triangle_of(a: Any, uplo: str, name: str) -> Any:
-    # LAPACK sees rows as columns: what NumPy computes of the lower triangle, bit for bit.
-    x = matrix(a, name)
-    return conjugated(x) if uplo in ("U", "u") else swapped(x)
-
-
-@composite(np.linalg.eigh, samples=_definite, convention=_TURNED)
-def eigh(a: Any, UPLO: str = "L") -> Any:
-    """Eigenvalues and eigenvectors of symmetric matrices."""
-    both = EIGH(_triangle_of(a, UPLO, "eigh"))
-    return _EighResult(both[..., 0, :].real, swapped(both[..., 1:, :]))
-
-
-@composite(np.linalg.eigvalsh, samples=_definite, convention=SYMMETRIC)
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    """Eigenvalues of symmetric matrices."""
-    return EIGH(_triangle_of(a, UPLO, "eigvalsh"))[..., 0, :].real
-
-
-@composite(
-    linalg.eigh,
-    name="scipy.linalg.eigh",
-    samples=lambda rng: iter(
-        [
-            ((_spd(rng, 3, 3),), {"eigvals_only": True}),
-            ((_spd(rng, 3, 3), _spd(rng, 3, 3)), {"eigvals_only": True}),
-            ((_spd(rng, 3, 3), _spd(rng, 3, 3)), {"lower": False, "eigvals_only": True}),
-        ]
-    ),
-    convention=_TURNED,
-)
-def scipy_eigh(
-    a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False,
-    overwrite_a: bool = False, overwrite_b: bool = False, check_finite: bool = True,
-) -> Any:  # fmt: skip
-    """Eigenvalues and eigenvectors of symmetric matrices, also with ``b`` on the right."""
-    uplo = "L" if lower else "U"
-    if b is None:
-        w, v = eigh(a, uplo)
-        return w if eigvals_only else (w, v)
-    # With b = L L' they are those of inv(L) a inv(L'), whose vectors are L' times these.
-    factor = _factor(b, lower)
-    factor = factor if lower else adjoint(factor)
-    x = matrix(a, "eigh")
-    part = np.tril(x) if lower else adjoint(np.triu(x))
-    part = part - 0.5 * (part * unit_like(part))  # with half of the diagonal
-    half = solve_triangular(factor, part + adjoint(part), lower=True)
-    w, v = eigh(solve_triangular(factor, adjoint(half), lower=True))
-    return w if eigvals_only else (w, solve_triangular(factor, v, trans="C", lower=True))
-
-
-@composite(linalg.eigvalsh, name="scipy.linalg.eigvalsh", samples=_definite,
-           convention=SYMMETRIC)  # fmt: skip
-def scipy_eigvalsh(a: Any, b: Any = None, lower: bool = True, **options: Any) -> Any:
-    """Eigenvalues of symmetric matrices."""
-    return scipy_eigh(a, b, lower, eigvals_only=True, **options)
-
-
 @composite(linalg.qr, name="scipy.linalg.qr",
            samples=lambda rng: iter([((rng.standard_normal((4, 2)),), {"mode": "economic"}),
                                      ((rng.standard_normal((3, 3)),), {})]))  # fmt: skip
@@ -429,52 +363,3 @@ def scipy_qr(
         refuse(linalg.qr, "pivoting=True: the order of the columns depends on values")
     q, r = qr(a, {"economic": "reduced", "full": "complete", "r": "reduced"}[mode])
     return (r,) if mode == "r" else (q, r)
-
-
-# ---------------------------------------------------------------- exponential
-
-#: Coefficients of the Padé approximant of degree 13 and the norm up to which it is exact.
-_PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
-         129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0,
-         40840800.0, 960960.0, 16380.0, 182.0, 1.0)  # fmt: skip
-_PADE_NORM = 5.371920351148152
-#: The most squarings: norms up to 5.37 * 2**16 are covered.
-SQUARINGS = 16
-
-
-def _squared(y: Any, times: Any) -> Any:
-    """Square matrices, each so many times."""
-
-    def square(k: Any, y: Any) -> Any:
-        return np.where(times > k, y @ y, y)
-
-    most = np.minimum(np.max(times), SQUARINGS).astype(np.int64)
-    return late_module("symgrad._api._control").fori_loop(0, most, square, y)
-
-
-@composite(
-    linalg.expm,
-    samples=lambda rng: iter([
-        ((0.3 * rng.standard_normal((3, 3)),), {}), ((9 * rng.standard_normal((2, 2)),), {}),
-        ((rng.standard_normal((2, 3, 3)),), {}),
-    ]),
-    convention="nan for matrices of norm above 350000",
-)  # fmt: skip
-def expm(A: Any) -> Any:
-    """Exponential of matrices, by scaling and squaring (Higham, SIAM J. Matrix Anal. 26, 2005)."""
-    a = matrix(A, "expm")
-    norm = np.max(np.sum(np.abs(a), axis=-2), axis=-1)[..., None, None]
-    with_squares = np.ceil(np.log2(np.maximum(norm, _PADE_NORM) / _PADE_NORM))
-    x = a * np.exp2(-with_squares)
-    one = unit_like(a)
-    x2 = x @ x
-    x4 = x2 @ x2
-    x6 = x4 @ x2
-    b = _PADE
-    odd = x6 @ (b[13] * x6 + b[11] * x4 + b[9] * x2)
-    odd = x @ (odd + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * one)
-    even = x6 @ (b[12] * x6 + b[10] * x4 + b[8] * x2)
-    even = even + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * one
-    y = np.linalg.solve(even - odd, even + odd)
-    y = _squared(y, with_squares)
-    return np.where(with_squares > SQUARINGS, np.nan, y)

@@ -1,4 +1,4 @@
-"""Singular values, eigenvalues, and what is made of them: norms, ranks, least squares."""
+"""Singular values, eigenvalues, and what is made of them; the exponential of matrices."""
 
 from __future__ import annotations
 
@@ -7,16 +7,28 @@ from typing import Any
 
 import numpy as np
 
+from .._forks import late_module
 from .._late import linalg
 from .._op import composite, refuse
-from .._shapes import normalize_axes, normalize_axis, show
-from ..errors import ArgumentError, ShapeError
+from ..errors import ShapeError
 from .eigenvalues import CONVENTION, general_eigen
-from .linear import adjoint, swapped
-from .np_common import Sample, abs_square, as_array, as_float, dims, equal, is_traced, join, on
-from .np_linalg import matrix
+from .factorizations import EIGH
+from .linear import (
+    adjoint,
+    swapped,
+    unit_like,
+)
+from .np_common import (
+    Sample,
+    abs_square,
+    as_array,
+    as_float,
+    conjugated,
+    equal,
+    is_traced,
+)
+from .np_linalg import SYMMETRIC, cholesky_factor, definite, matrix, solve_triangular, spd
 from .np_reductions import largest
-from .np_statistics import root
 from .singular import PINV, SVD, svd_parts
 
 # ---------------------------------------------------------------- singular values
@@ -158,111 +170,6 @@ def scipy_svd(
     return tuple(found) if compute_uv else found
 
 
-# ---------------------------------------------------------------- norms
-
-
-Axes = tuple[int, ...]
-
-# ---------------------------------------------------------------- norms
-
-
-def _vector(x: Any, order: Any, axes: Axes, keepdims: bool) -> Any:
-    options: dict[str, Any] = {"axis": axes, "keepdims": keepdims}
-    if isinstance(order, str):
-        raise ArgumentError(f"Invalid norm order {order!r} for vectors")
-    if order is None or order == 2:
-        return root(np.sum(abs_square(x), **options))
-    if order == np.inf:
-        return largest(np.abs(x), **options)
-    if order == -np.inf:
-        return np.min(np.abs(x), **options)
-    if order == 0:
-        return np.sum((x != 0).astype(x.real.dtype), **options)
-    if order == 1:
-        return np.sum(np.abs(x), **options)
-    total = np.sum(np.abs(x) ** order, **options)
-    if order < 0:
-        return total ** (1 / order)
-    positive = total > 0  # see ``root``
-    return np.where(positive, np.where(positive, total, 1) ** (1 / order), total)
-
-
-def _matrix(x: Any, order: Any, axes: Axes, keepdims: bool) -> Any:
-    row, column = axes
-    if order in {None, "fro", "f"}:
-        return _vector(x, 2, axes, keepdims)
-    if order in {1, -1, np.inf, -np.inf}:
-        inner, outer = (row, column) if order in {1, -1} else (column, row)
-        sums = np.sum(np.abs(x), axis=inner, keepdims=True)
-        y = (largest if order > 0 else np.min)(sums, axis=outer, keepdims=True)
-        return y if keepdims else np.squeeze(y, axes)
-    if order in {2, -2, "nuc"}:
-        values = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
-        fold = {2: largest, -2: np.min, "nuc": np.sum}[order]
-        y = fold(values, axis=-1)
-        return np.expand_dims(y, axes) if keepdims else y
-    raise ArgumentError(f"Invalid norm order {order!r} for matrices")
-
-
-@composite(
-    np.linalg.norm,
-    samples=join(
-        on([(), (4,), (2, 3), (2, 3, 4)], {}, {"keepdims": True}),
-        on(
-            [(4,), (3, 4)],
-            *({"ord": p, "axis": -1} for p in (1, 2, 3, 2.5, np.inf, -np.inf, 0, -1)),
-        ),
-        on([(3, 4)], *({"ord": p} for p in ("fro", 1, -1, np.inf, -np.inf, 2, -2, "nuc"))),
-        on([(2, 3, 4)], {"ord": 2, "axis": (2, 0), "keepdims": True}),
-        on([(2, 3, 4)], {"axis": (0, 2)}, {"ord": "fro", "axis": (2, 1), "keepdims": True}),
-        on([(2, 3, 4)], {"ord": 1, "axis": (2, 0)}, {"ord": np.inf, "axis": (-1, 0)}),
-        on([(3,)], {}, {"ord": 1}, dtypes=("f4", "i4")),
-    ),
-    convention="derivative 0 at 0; equal shares among ties",
-)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
-    """Norm of vectors or matrices, of any order that NumPy has."""
-    x = as_float(as_array(x))
-    if axis is None and ord is None:
-        return _vector(x, 2, tuple(range(x.ndim)), keepdims)
-    given = tuple(range(x.ndim)) if axis is None else axis
-    axes = tuple(
-        normalize_axis(k, x.ndim) for k in (given if isinstance(given, tuple) else (given,))
-    )
-    if len(axes) == 1:
-        return _vector(x, ord, axes, keepdims)
-    if len(axes) != 2 or axes[0] == axes[1]:
-        raise ShapeError(f"norm takes one axis or two different axes, not {axes}")
-    return _matrix(x, ord, axes, keepdims)
-
-
-@composite(
-    np.linalg.vector_norm,
-    samples=join(
-        on([(4,), (2, 3)], {}, {"ord": 1}, {"ord": 3, "keepdims": True}, {"axis": -1}),
-        on([(2, 3, 4)], {"axis": (0, 2), "ord": np.inf}),
-    ),
-    convention="derivative 0 at 0; equal shares among ties",
-)
-def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:  # noqa: A002
-    """Norm of vectors over any number of axes."""
-    x = as_float(as_array(x))
-    return _vector(x, ord, normalize_axes(axis, x.ndim), keepdims)
-
-
-@composite(
-    np.linalg.matrix_norm,
-    samples=on([(3, 4), (2, 3, 4)], {}, {"ord": 1, "keepdims": True}, {"ord": -np.inf}),
-    convention="derivative 0 at 0; equal shares among ties",
-)
-def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:  # noqa: A002
-    """Norm of the matrices in the last two axes."""
-    x = as_float(as_array(x))
-    if x.ndim < 2:
-        raise ShapeError(f"matrix_norm needs two axes, not the shape {show(dims(x))}")
-    return _matrix(x, ord, (x.ndim - 2, x.ndim - 1), keepdims)
-
-
 # ---------------------------------------------------------------- eigenvalues of general matrices
 
 
@@ -329,3 +236,117 @@ def roots(p: Any) -> Any:
         return np.zeros(0, np.result_type(c.dtype, 1j))
     below = np.eye(n, dtype=c.real.dtype)[:-1]
     return eigvals(np.concatenate([-(c[1:] / c[0])[None], below]))
+
+
+# ---------------------------------------------------------------- eigenvalues of symmetric matrices
+
+_EighResult = type(np.linalg.eigh(np.eye(1)))
+
+_TURNED = f"{SYMMETRIC}; no share of what turns vectors of equal eigenvalues"
+
+
+def _triangle_of(a: Any, uplo: str, name: str) -> Any:
+    # LAPACK sees rows as columns: what NumPy computes of the lower triangle, bit for bit.
+    x = matrix(a, name)
+    return conjugated(x) if uplo in ("U", "u") else swapped(x)
+
+
+@composite(np.linalg.eigh, samples=definite, convention=_TURNED)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues and eigenvectors of symmetric matrices."""
+    both = EIGH(_triangle_of(a, UPLO, "eigh"))
+    return _EighResult(both[..., 0, :].real, swapped(both[..., 1:, :]))
+
+
+@composite(np.linalg.eigvalsh, samples=definite, convention=SYMMETRIC)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues of symmetric matrices."""
+    return EIGH(_triangle_of(a, UPLO, "eigvalsh"))[..., 0, :].real
+
+
+@composite(
+    linalg.eigh,
+    name="scipy.linalg.eigh",
+    samples=lambda rng: iter(
+        [
+            ((spd(rng, 3, 3),), {"eigvals_only": True}),
+            ((spd(rng, 3, 3), spd(rng, 3, 3)), {"eigvals_only": True}),
+            ((spd(rng, 3, 3), spd(rng, 3, 3)), {"lower": False, "eigvals_only": True}),
+        ]
+    ),
+    convention=_TURNED,
+)
+def scipy_eigh(
+    a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False,
+    overwrite_a: bool = False, overwrite_b: bool = False, check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Eigenvalues and eigenvectors of symmetric matrices, also with ``b`` on the right."""
+    uplo = "L" if lower else "U"
+    if b is None:
+        w, v = eigh(a, uplo)
+        return w if eigvals_only else (w, v)
+    # With b = L L' they are those of inv(L) a inv(L'), whose vectors are L' times these.
+    factor = cholesky_factor(b, lower)
+    factor = factor if lower else adjoint(factor)
+    x = matrix(a, "eigh")
+    part = np.tril(x) if lower else adjoint(np.triu(x))
+    part = part - 0.5 * (part * unit_like(part))  # with half of the diagonal
+    half = solve_triangular(factor, part + adjoint(part), lower=True)
+    w, v = eigh(solve_triangular(factor, adjoint(half), lower=True))
+    return w if eigvals_only else (w, solve_triangular(factor, v, trans="C", lower=True))
+
+
+@composite(linalg.eigvalsh, name="scipy.linalg.eigvalsh", samples=definite,
+           convention=SYMMETRIC)  # fmt: skip
+def scipy_eigvalsh(a: Any, b: Any = None, lower: bool = True, **options: Any) -> Any:
+    """Eigenvalues of symmetric matrices."""
+    return scipy_eigh(a, b, lower, eigvals_only=True, **options)
+
+
+# ---------------------------------------------------------------- exponential
+
+#: Coefficients of the Padé approximant of degree 13 and the norm up to which it is exact.
+_PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
+         129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0,
+         40840800.0, 960960.0, 16380.0, 182.0, 1.0)  # fmt: skip
+_PADE_NORM = 5.371920351148152
+#: The most squarings: norms up to 5.37 * 2**16 are covered.
+SQUARINGS = 16
+
+
+def _squared(y: Any, times: Any) -> Any:
+    """Square matrices, each so many times."""
+
+    def square(k: Any, y: Any) -> Any:
+        return np.where(times > k, y @ y, y)
+
+    most = np.minimum(np.max(times), SQUARINGS).astype(np.int64)
+    return late_module("symgrad._api._control").fori_loop(0, most, square, y)
+
+
+@composite(
+    linalg.expm,
+    samples=lambda rng: iter([
+        ((0.3 * rng.standard_normal((3, 3)),), {}), ((9 * rng.standard_normal((2, 2)),), {}),
+        ((rng.standard_normal((2, 3, 3)),), {}),
+    ]),
+    convention="nan for matrices of norm above 350000",
+)  # fmt: skip
+def expm(A: Any) -> Any:
+    """Exponential of matrices, by scaling and squaring (Higham, SIAM J. Matrix Anal. 26, 2005)."""
+    a = matrix(A, "expm")
+    norm = np.max(np.sum(np.abs(a), axis=-2), axis=-1)[..., None, None]
+    with_squares = np.ceil(np.log2(np.maximum(norm, _PADE_NORM) / _PADE_NORM))
+    x = a * np.exp2(-with_squares)
+    one = unit_like(a)
+    x2 = x @ x
+    x4 = x2 @ x2
+    x6 = x4 @ x2
+    b = _PADE
+    odd = x6 @ (b[13] * x6 + b[11] * x4 + b[9] * x2)
+    odd = x @ (odd + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * one)
+    even = x6 @ (b[12] * x6 + b[10] * x4 + b[8] * x2)
+    even = even + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * one
+    y = np.linalg.solve(even - odd, even + odd)
+    y = _squared(y, with_squares)
+    return np.where(with_squares > SQUARINGS, np.nan, y)

@@ -12,7 +12,6 @@ import sympy as sp
 from .._op import AXES, Code, Linear, NoRule, Products, Recurrence, Reduce, Words, define
 from .._shapes import Shape, as_size, show
 from . import complex_order
-from .complex_products import product_over
 from .movement import BROADCAST, RESHAPE, TRANSPOSE, inverse
 from .scans import exclusive_products
 
@@ -46,6 +45,26 @@ def full_index(index: Any, axes: Axes, bound: Any) -> tuple[Any, ...]:
 def bound_indices(x: Any, axes: Axes) -> list[tuple[sp.Symbol, Any, Any]]:
     """Return ``(k, 0, n - 1)`` for each reduced axis, with fresh symbols."""
     return [(sp.Dummy("k", integer=True, nonnegative=True), 0, x.shape[a] - 1) for a in axes]
+
+
+def _complex_product(z: Any, axes: tuple[int, ...]) -> Any:
+    """Return products of complex numbers, of as many elements as in the example call."""
+    for axis in sorted(axes, reverse=True):
+        z = _halved(np.moveaxis(z, axis, 0))
+    return z
+
+
+def _halved(z: Any) -> Any:
+    """Return the products over the first axis: of its halves, and of what comes of these."""
+    n = int(z.shape[0])
+    if not n:
+        return np.sum(z, axis=0) + 1.0
+    while n > 1:
+        half = n // 2
+        pairs = z[:half] * z[half : 2 * half]
+        z = np.concatenate([pairs, z[2 * half :]]) if n % 2 else pairs
+        n -= half
+    return z[0]
 
 
 def _fold(make: Any) -> Any:
@@ -185,7 +204,7 @@ PROD = _reduction(
         lambda ct, y, x, axes: (restore(ct, x, axes) * _prod_partial(x, axes),),
         lambda t, y, x, axes: np.sum(t[0] * _prod_partial(x, axes), axis=axes),
     ),
-    parts=product_over, series=Recurrence(formula=_by_factors),
+    parts=_complex_product, series=Recurrence(formula=_by_factors),
 )  # fmt: skip
 MAX = _extremum("Max", np.maximum, "maximum", complex_order.largest, lambda x, y: x < y)
 MIN = _extremum("Min", np.minimum, "minimum", complex_order.smallest, lambda x, y: y < x)

@@ -14,7 +14,6 @@ import sympy as sp
 
 from .._op import AXIS, FLAG, ArrayOp, Code, Linear, Products, Scan, Words, define
 from .._shapes import show
-from .complex_products import running_product
 from .movement import BROADCAST
 from .operands import agree, alike
 from .regions import ASSEMBLE, SLICE, whole
@@ -39,6 +38,17 @@ def _shift(x: Any, axis: int, by: int, fill: float) -> Any:
         regions=(_region(x, axis, places[0], n - 1), _region(x, axis, places[1], 1)),
         disjoint=True,
     )
+
+
+def _complex_products(z: Any, axis: int, reverse: bool) -> Any:
+    """Return the products of complex numbers up to each along an axis, or from each on."""
+    z = np.moveaxis(z, axis, 0)
+    z = z[::-1] if reverse else z
+    n, k = int(z.shape[0]), 1
+    while k < n:
+        z = np.concatenate([z[:k], z[k:] * z[:-k]])
+        k *= 2
+    return np.moveaxis(z[::-1] if reverse else z, 0, axis)
 
 
 def exclusive_products(x: Any) -> Any:
@@ -154,7 +164,7 @@ CUMSUM: ArrayOp = define(
 CUMPROD: ArrayOp = define(
     Scan("Cumprod", evaluate=_running(np.cumprod), params={"axis": AXIS, "reverse": FLAG},
         shape=lambda x, axis, reverse: x, element=_running_element(sp.Product),
-        rule=Products(_cumprod_vjp, _cumprod_jvp), parts=running_product,
+        rule=Products(_cumprod_vjp, _cumprod_jvp), parts=_complex_products,
         batch=lambda n, _, x, axis, reverse: CUMPROD(x, axis=axis + 1, reverse=reverse),
         combine="multiply", fits=_fits),
     Code(source=_running_source("cumprod")),
