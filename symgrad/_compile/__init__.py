@@ -3,7 +3,7 @@
 from ._adapted import adapted, adapted_if_need_be
 from ._cache import loaded, usable_folder
 from ._call import Call, Given
-from ._for_c import c_names
+from ._foreign import c_names
 from ._function import Function
 from ._inventory import Stored, remove, stored
 from ._options import Backend, backend

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Generic, NamedTuple, overload
 
 from .._forks import free_in_children
-from .._graph import apart, warn_user
+from .._graph import apart
 from .._pickles import Travels
 from .._runtime import MISS, structures
 from .._schedule import Program, concrete
@@ -33,10 +33,10 @@ from .._trace import (
     say_where,
     trace,
 )
-from ..errors import PathsWarning, TraceError
 from ._call import Call, Given, without_lists
 from ._captures import Captures
-from ._for_c import ForC
+from ._foreign import Foreign
+from ._kinds import Kinds
 from ._layout import layout_of, named_trees
 from ._options import check_backend, check_parallel, check_rounding
 from ._progress import told_if_slow
@@ -48,20 +48,11 @@ from ._tracebacks import SHORTENED
 from ._typing import P, R
 from ._unfollowed import DrawnError, catches_refusals, generators_among, no_draws
 
-#: From so many paths for arguments of one kind on it is worth a warning, and an error.
-MANY, PATHS = 5, 64
-
-#: Most specialisations that a function keeps; beyond, the one not asked for longest is dropped.
-KEPT = 256
-
 #: Kinds of calls that take turns, beside the last, without being looked at in Python.
 OTHERS = 3
 
 #: How often a trace is begun again because another thread has changed what it reads.
 RACES = 16
-
-#: Counts the searches, as a clock of what is used when.
-_searches = itertools.count(1)
 
 
 class _Straight(NamedTuple):
@@ -88,7 +79,7 @@ class _Straight(NamedTuple):
     reading: Reading
 
 
-class Function(ForC, Travels, Generic[P, R]):
+class Function(Foreign, Travels, Generic[P, R]):
     """A NumPy function with its compiled forms; call it like the function itself.
 
     Made by :func:`symgrad.compile`, :func:`symgrad.grad` and the other transformations.
@@ -127,7 +118,7 @@ class Function(ForC, Travels, Generic[P, R]):
         self.rounding = check_rounding(rounding)
         #: What it reads besides its arguments.
         self._captures = Captures(recipe)
-        self._specializations: dict[Signature, list[Specialization]] = {}
+        self._kinds = Kinds()
         self._lock = free_in_children(threading.RLock())
         #: The code of the last call, and of other kinds of calls before it, the latest first.
         self._fast: _Straight | None = None
@@ -285,10 +276,9 @@ class Function(ForC, Travels, Generic[P, R]):
         for attempt in itertools.count():
             reading, values = captures.now(frozen)
             given = call.with_data(reading, values, self._dynamic and not fixed, short)
-            for candidate in self._specializations.get(given.signature, ()):
-                if candidate.admits(given.leaves):
-                    candidate.used = next(_searches)
-                    return candidate, given
+            known = self._kinds.find(given.signature, given.leaves)
+            if known is not None:
+                return known, given
             try:
                 found = self._specialize(call, given, captures, kernel)
             except EnclosedError:
@@ -312,15 +302,15 @@ class Function(ForC, Travels, Generic[P, R]):
         """Return what is known of calls with such arguments, or trace the function."""
         signature, leaves, reading = given.signature, given.leaves, given.reading
         with self._lock:
-            for candidate in self._specializations.get(signature, ()):
-                if candidate.admits(leaves):
-                    return candidate
+            known = self._kinds.find(signature, leaves)
+            if known is not None:
+                return known
             names = call.names(reading)
             body = functools.partial(captures.substituted(self._body, reading), _top=True)
             functools.update_wrapper(body, self._body_function, updated=())
             traced = [leaf.is_value for leaf in signature.leaves]
             inputs = [as_input(x) for x, flag in zip(leaves, traced, strict=True) if flag]
-            self._check_paths(signature)
+            self._kinds.check_paths(signature, getattr(self, "__name__", "the function"))
             promised = self.rounding is not None
             threads = 1 if self._parallel is False else 0
             recall = self._recall(signature, names) if kernel else None
@@ -363,45 +353,13 @@ class Function(ForC, Travels, Generic[P, R]):
             return made
 
     def _keep(self, signature: Signature, made: Specialization) -> None:
-        """Enter a specialisation; where there are too many, drop the one used least recently.
-
-        Its code is freed when nobody calls it any more. Lists are replaced, not changed: other
-        threads may be walking through them.
-        """
-        made.used = next(_searches)
         self.traces += 1
-        groups = self._specializations
-        if sum(map(len, groups.values())) >= KEPT:
-            last = self._fast and self._fast.found
-            found = ((s.used, k) for k, group in groups.items() for s in group if s is not last)
-            used, key = min(found, key=lambda pair: pair[0])
-            rest = [s for s in groups[key] if s.used != used]
-            if rest:
-                groups[key] = rest
-            else:
-                del groups[key]
-        groups[signature] = [*groups.get(signature, ()), made]
+        self._kinds.keep(signature, made, self._fast and self._fast.found)
 
     def _recall(self, signature: Signature, names: Sequence[str]) -> Recall | None:
         """Return what looks for the kernel on the disk by the function alone, if that may be."""
         words = words_of(self, signature, names) if self._cache and self.rounding is None else None
         return None if words is None else Recall([*words, str(self._parallel)])
-
-    def _check_paths(self, signature: Signature) -> None:
-        """Warn, and then raise, if the function decides by values in too many ways."""
-        known = [s for s in self._specializations.get(signature, ()) if s.conditions]
-        if len(known) not in (MANY, PATHS):
-            return
-        lines = sorted({str(c.where) for s in known for c in s.conditions if c.where})
-        text = (
-            f"{getattr(self, '__name__', 'the function')} has taken {len(known)} different paths, "
-            f"by decisions on values ({', '.join(lines[:5])}); each is compiled by itself. Write "
-            "instead: np.where(condition, a, b), sg.cond, sg.while_loop, or compile it with "
-            "control_flow=True"
-        )
-        if len(known) == PATHS:
-            raise TraceError(text)
-        warn_user(f"{text}. From {PATHS} on it is an error", PathsWarning)
 
     @property
     def _body_function(self) -> Callable[..., Any]:
@@ -420,47 +378,6 @@ class Function(ForC, Travels, Generic[P, R]):
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """Return the :class:`Program` for arguments of these kinds, with all sizes symbolic."""
         return self._specialization(args, kwargs).program
-
-    def kernel(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the numba dispatcher for arguments of these kinds.
-
-        It can be called inside ``@njit`` and ``prange`` with arguments of the same types,
-        of any sizes for which the trace holds (else it raises ValueError): 0, 1 and the short
-        axes of matrices (up to 8, the last one up to 16) keep their sizes. What is a constant
-        of the trace (True and False, the integers up to 1, strings, None) must be given as
-        it was. Tuples are passed as they are; where an argument contains dicts, lists or
-        dataclasses, which numba does not have, the kernel takes the leaves that are no
-        constants one by one.
-        """
-        return self._specialization(args, kwargs, short=True, kernel=True).kernel(into=False)
-
-    def kernel_into(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a numba dispatcher that writes into given arrays and allocates nothing.
-
-        It takes the arguments of :meth:`kernel` and then one C-contiguous array for each
-        array of the result, in order. It returns the result with these arrays in it: for
-        ``value_and_grad``, ``(value, out)``. An array that has another shape than its result,
-        or overlaps with another argument, is a ValueError. If sizes never change, a kernel of
-        ``sg.compile(g, dynamic=False)`` is faster: LLVM then knows them in the caller, too.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import symgrad as sg
-        >>> from numba import njit
-        >>> x = np.array([3.0, 4.0])
-        >>> step = sg.value_and_grad(lambda x: np.sum(x**2)).kernel_into(x)
-        >>> @njit
-        ... def descend(x, steps):
-        ...     slope = np.empty_like(x)
-        ...     for _ in range(steps):
-        ...         value, _ = step(x, slope)
-        ...         x = x - 0.1 * slope
-        ...     return value
-        >>> print(f"{descend(x, 50):.3e}")
-        7.957e-09
-        """
-        return self._specialization(args, kwargs, short=True, kernel=True).kernel(into=True)
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What compiled functions offer to callers in C and other languages."""
+"""What compiled functions offer to other machine code: kernels for Numba, functions for C."""
 
 from __future__ import annotations
 
@@ -14,11 +14,52 @@ if TYPE_CHECKING:
     from ._c_function import CFunction
 
 
-class ForC:
-    """The methods of a compiled function by which C calls it."""
+class Foreign:
+    """The methods of a compiled function by which Numba and C call it."""
 
     _specialization: Callable[..., Specialization]
     _recipe: tuple[Any, ...]
+
+    def kernel(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the numba dispatcher for arguments of these kinds.
+
+        It can be called inside ``@njit`` and ``prange`` with arguments of the same types,
+        of any sizes for which the trace holds (else it raises ValueError): 0, 1 and the short
+        axes of matrices (up to 8, the last one up to 16) keep their sizes. What is a constant
+        of the trace (True and False, the integers up to 1, strings, None) must be given as
+        it was. Tuples are passed as they are; where an argument contains dicts, lists or
+        dataclasses, which numba does not have, the kernel takes the leaves that are no
+        constants one by one.
+        """
+        return self._specialization(args, kwargs, short=True, kernel=True).kernel(into=False)
+
+    def kernel_into(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a numba dispatcher that writes into given arrays and allocates nothing.
+
+        It takes the arguments of :meth:`kernel` and then one C-contiguous array for each
+        array of the result, in order. It returns the result with these arrays in it: for
+        ``value_and_grad``, ``(value, out)``. An array that has another shape than its result,
+        or overlaps with another argument, is a ValueError. If sizes never change, a kernel of
+        ``sg.compile(g, dynamic=False)`` is faster: LLVM then knows them in the caller, too.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import symgrad as sg
+        >>> from numba import njit
+        >>> x = np.array([3.0, 4.0])
+        >>> step = sg.value_and_grad(lambda x: np.sum(x**2)).kernel_into(x)
+        >>> @njit
+        ... def descend(x, steps):
+        ...     slope = np.empty_like(x)
+        ...     for _ in range(steps):
+        ...         value, _ = step(x, slope)
+        ...         x = x - 0.1 * slope
+        ...     return value
+        >>> print(f"{descend(x, 50):.3e}")
+        7.957e-09
+        """
+        return self._specialization(args, kwargs, short=True, kernel=True).kernel(into=True)
 
     def cfunc(self, *args: Any, signature: str | None = None, **kwargs: Any) -> CFunction:
         """Return a C function for arguments of these kinds: an address that any language calls.
@@ -126,7 +167,7 @@ class ForC:
 def c_names(function: Any) -> tuple[str, str]:
     """Return what a compiled function is called in C, and the words for it."""
     chain = []
-    while isinstance(function, ForC):
+    while isinstance(function, Foreign):
         chain.append(function._recipe[0].__name__.strip("_"))
         function = getattr(function, "__wrapped__", None)
     own = getattr(function, "__name__", "f").replace("<lambda>", "f")

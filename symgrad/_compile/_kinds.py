@@ -1,0 +1,73 @@
+"""The specialisations of a function by the kinds of its arguments: found, kept, dropped."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from .._graph import warn_user
+from .._trace import Signature
+from ..errors import PathsWarning, TraceError
+from ._specialization import Specialization
+
+#: From so many paths for arguments of one kind on it is worth a warning, and an error.
+MANY, PATHS = 5, 64
+
+#: Most specialisations that a function keeps; beyond, the one not asked for longest is dropped.
+KEPT = 256
+
+#: Counts the searches, as a clock of what is used when.
+_searches = itertools.count(1)
+
+
+class Kinds:
+    """What is known of each kind of call: specialisations, several where values decide.
+
+    Lists are replaced, not changed: other threads may be walking through them.
+    """
+
+    def __init__(self) -> None:
+        self._groups: dict[Signature, list[Specialization]] = {}
+
+    def find(self, signature: Signature, leaves: Sequence[Any]) -> Specialization | None:
+        """Return the specialisation that admits a call, if there is one."""
+        for candidate in self._groups.get(signature, ()):
+            if candidate.admits(leaves):
+                candidate.used = next(_searches)
+                return candidate
+        return None
+
+    def keep(self, signature: Signature, made: Specialization, last: Specialization | None) -> None:
+        """Enter a specialisation; where there are too many, drop the one used least recently.
+
+        Not ``last``, to which calls go. The code of what is dropped is freed when nobody calls
+        it any more.
+        """
+        made.used = next(_searches)
+        groups = self._groups
+        if sum(map(len, groups.values())) >= KEPT:
+            found = ((s.used, k) for k, group in groups.items() for s in group if s is not last)
+            used, key = min(found, key=lambda pair: pair[0])
+            rest = [s for s in groups[key] if s.used != used]
+            if rest:
+                groups[key] = rest
+            else:
+                del groups[key]
+        groups[signature] = [*groups.get(signature, ()), made]
+
+    def check_paths(self, signature: Signature, name: str) -> None:
+        """Warn, and then raise, if the function of this name decides by values in many ways."""
+        known = [s for s in self._groups.get(signature, ()) if s.conditions]
+        if len(known) not in (MANY, PATHS):
+            return
+        lines = sorted({str(c.where) for s in known for c in s.conditions if c.where})
+        text = (
+            f"{name} has taken {len(known)} different paths, "
+            f"by decisions on values ({', '.join(lines[:5])}); each is compiled by itself. Write "
+            "instead: np.where(condition, a, b), sg.cond, sg.while_loop, or compile it with "
+            "control_flow=True"
+        )
+        if len(known) == PATHS:
+            raise TraceError(text)
+        warn_user(f"{text}. From {PATHS} on it is an error", PathsWarning)
