@@ -206,7 +206,7 @@ def _share(builder: Any, a: Any, b: Any) -> Any:
 
 
 class _Codegen:
-    """Generates the call: sizes, result arrays, then the program."""
+    """Generates calls of a program; Numba hands it what each is in."""
 
     def __init__(
         self, code: Code, size_inputs: tuple[bool, ...], results: list[Any], returned: Any
@@ -216,103 +216,130 @@ class _Codegen:
 
     @_folder_named()
     def __call__(self, context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        code = self.code
-        given = signature.args[0]
-        values = [builder.extract_value(args[0], k) for k in range(len(given))]
-        borrowed: list[tuple[Any, Any]] = []
-        leaves, extents, arrays = [], [], []
-        for k, (leaf, kind, value) in enumerate(zip(code.inputs, given, values, strict=True)):
-            if isinstance(kind, types.Array):
-                value, kind = self._contiguous(context, builder, kind, value, borrowed)
-                array = context.make_array(kind)(context, builder, value)
-                if leaf.ndim == 0:
-                    leaves.append(builder.load(array.data))
-                    continue
-                arrays.append(array)
-                extents += [builder.extract_value(array.shape, j) for j in range(leaf.ndim)]
-                leaves.append(builder.bitcast(array.data, POINTER))
-            else:
-                value = context.cast(builder, value, kind, leaf_type(leaf))
-                if self.size_inputs[k]:
-                    extents.append(value)
-                if leaf.dtype == "bool":
-                    value = builder.zext(value, I8)
-                leaves.append(value)
-        ranks = [leaf.ndim for leaf in code.outputs]
-        found = self._alloca(builder, code.sizes + sum(ranks) + 1)
-        self._link(context, builder)
-        status = self._call(builder, "sizes", [*extents, found])
-        failed = builder.icmp_unsigned("!=", status, I32(0))
+        return _Call(self, context, builder).write(signature, args)
+
+
+class _Call:
+    """Writes one call: arguments, sizes, result arrays, then the program.
+
+    Attributes
+    ----------
+    arrays:
+        The arrays of the arguments, and then those of results that are given.
+    leaves, extents:
+        The values of the inputs, and the lengths of all their axes.
+    borrowed, owned:
+        What is given back after the call, and where it raises, with the types.
+    """
+
+    def __init__(self, made: _Codegen, context: Any, builder: Any) -> None:
+        self.made, self.code = made, made.code
+        self.context, self.builder = context, builder
+        self.leaves: list[Any] = []
+        self.extents: list[Any] = []
+        self.arrays: list[Any] = []
+        self.borrowed: list[tuple[Any, Any]] = []
+        self.owned: list[tuple[Any, Any]] = []
+
+    def write(self, signature: Any, args: Any) -> Any:
+        """Write the call; return the value of the results."""
+        builder, code = self.builder, self.code
+        given, kinds, number = signature.args
+        for k in range(len(given)):
+            self._take(k, given[k], builder.extract_value(args[0], k))
+        count = code.sizes + sum(leaf.ndim for leaf in code.outputs)
+        found = self._alloca(count + 1)
+        self._link()
+        status = self._run("sizes", [*self.extents, found])
         # The tuple of arguments is what the kernel's frame still holds.
-        owned = [(given, args[0]), *borrowed]
-        self._raise_if(context, builder, failed, ValueError(MISFIT), owned)
-        numbers = [
-            builder.load(builder.gep(found, [I64(j)])) for j in range(code.sizes + sum(ranks))
-        ]
-        sizes, dims = numbers[: code.sizes], iter(numbers[code.sizes :])
-        targets = iter(self._targets(context, builder, signature.args[1], args[1]))
-        outputs: list[Any] = []
-        wrong = overlap = ir.Constant(ir.IntType(1), 0)
-        for leaf, kind in zip(code.outputs, self.results, strict=True):
-            shape = [next(dims) for _ in range(leaf.ndim)]
-            target = next(targets, None) if leaf.ndim else None
-            if target is not None:
-                for j, extent in enumerate(shape):
-                    given_extent = builder.extract_value(target.shape, j)
-                    differs = builder.icmp_unsigned("!=", given_extent, extent)
-                    wrong = builder.or_(wrong, differs)
-                for other in arrays:
-                    overlap = builder.or_(overlap, _share(builder, target, other))
-                arrays.append(target)
-                context.nrt.incref(builder, kind, target._getvalue())
-                outputs.append(target)
-            else:
-                outputs.append(_empty_nd_impl(context, builder, kind, shape) if leaf.ndim else None)
-        owned += [(k, o._getvalue()) for k, o in zip(self.results, outputs, strict=True) if o]
-        self._raise_if(context, builder, wrong, ValueError(WRONG_TARGET), owned)
-        self._raise_if(context, builder, overlap, ValueError(OVERLAP), owned)
-        results = self._alloca(builder, max(len(ranks), 1))
+        self.owned = [(given, args[0]), *self.borrowed]
+        self._raise_if(builder.icmp_unsigned("!=", status, I32(0)), ValueError(MISFIT))
+        numbers = [builder.load(builder.gep(found, [I64(j)])) for j in range(count)]
+        outputs = self._outputs(kinds, args[1], numbers[code.sizes :])
+        results = self._alloca(len(outputs))
         pointers = [builder.bitcast(o.data, POINTER) for o in outputs if o is not None]
-        threads = context.cast(builder, args[2], signature.args[2], types.int64)
-        status = self._call(builder, "run", [*leaves, *sizes, *pointers, results, threads])
-        other = builder.icmp_unsigned(">=", status, I32(OTHER_BRANCH))
-        self._raise_if(context, builder, other, ValueError(BRANCH), owned)
-        exhausted = builder.icmp_unsigned("==", status, I32(EXHAUSTED))
-        self._raise_if(context, builder, exhausted, MemoryError(NO_MEMORY), owned)
-        failed = builder.icmp_unsigned("!=", status, I32(0))
-        self._raise_if(context, builder, failed, IndexError(NO_PLACE), owned)
-        for kind, value in borrowed:
-            context.nrt.decref(builder, kind, value)
+        threads = self.context.cast(builder, args[2], number, types.int64)
+        inputs = [*self.leaves, *numbers[: code.sizes]]
+        status = self._run("run", [*inputs, *pointers, results, threads])
+        for test, value, error in (
+            (">=", OTHER_BRANCH, ValueError(BRANCH)),
+            ("==", EXHAUSTED, MemoryError(NO_MEMORY)),
+            ("!=", 0, IndexError(NO_PLACE)),
+        ):
+            self._raise_if(builder.icmp_unsigned(test, status, I32(value)), error)
+        for kind, value in self.borrowed:
+            self.context.nrt.decref(builder, kind, value)
         packed = [
-            o._getvalue() if o is not None else self._scalar(builder, results, k, leaf)
+            o._getvalue() if o is not None else self._scalar(results, k, leaf)
             for k, (o, leaf) in enumerate(zip(outputs, code.outputs, strict=True))
         ]
-        return packed[0] if len(packed) == 1 else context.make_tuple(builder, self.returned, packed)
+        if len(packed) == 1:
+            return packed[0]
+        return self.context.make_tuple(builder, self.made.returned, packed)
 
-    @staticmethod
-    def _targets(context: Any, builder: Any, kinds: Any, values: Any) -> list[Any]:
+    def _take(self, k: int, kind: Any, value: Any) -> None:
+        """Take an argument apart: what the program is given, and lengths of axes."""
+        builder, leaf = self.builder, self.code.inputs[k]
+        if not isinstance(kind, types.Array):
+            value = self.context.cast(builder, value, kind, leaf_type(leaf))
+            if self.made.size_inputs[k]:
+                self.extents.append(value)
+            self.leaves.append(builder.zext(value, I8) if leaf.dtype == "bool" else value)
+            return
+        value, kind = self._contiguous(kind, value)
+        array = self.context.make_array(kind)(self.context, builder, value)
+        if leaf.ndim == 0:
+            self.leaves.append(builder.load(array.data))
+            return
+        self.arrays.append(array)
+        self.extents += [builder.extract_value(array.shape, j) for j in range(leaf.ndim)]
+        self.leaves.append(builder.bitcast(array.data, POINTER))
+
+    def _outputs(self, kinds: Any, values: Any, lengths: Sequence[Any]) -> list[Any]:
+        """Return the arrays of results, given or made, of these lengths; None for numbers."""
+        context, builder = self.context, self.builder
         parts = [builder.extract_value(values, k) for k in range(len(kinds))]
-        return [context.make_array(k)(context, builder, v)
-                for k, v in zip(kinds, parts, strict=True)]  # fmt: skip
+        targets = (context.make_array(k)(context, builder, v)
+                   for k, v in zip(kinds, parts, strict=True))  # fmt: skip
+        dims, outputs = iter(lengths), []
+        wrong = overlap = ir.Constant(ir.IntType(1), 0)
+        for leaf, kind in zip(self.code.outputs, self.made.results, strict=True):
+            shape = [next(dims) for _ in range(leaf.ndim)]
+            target = next(targets, None) if leaf.ndim else None
+            if target is None:
+                made = _empty_nd_impl(context, builder, kind, shape) if leaf.ndim else None
+                outputs.append(made)
+                continue
+            for j, extent in enumerate(shape):
+                given_extent = builder.extract_value(target.shape, j)
+                differs = builder.icmp_unsigned("!=", given_extent, extent)
+                wrong = builder.or_(wrong, differs)
+            for other in self.arrays:
+                overlap = builder.or_(overlap, _share(builder, target, other))
+            self.arrays.append(target)
+            context.nrt.incref(builder, kind, target._getvalue())
+            outputs.append(target)
+        self.owned += [
+            (k, o._getvalue()) for k, o in zip(self.made.results, outputs, strict=True) if o
+        ]
+        self._raise_if(wrong, ValueError(WRONG_TARGET))
+        self._raise_if(overlap, ValueError(OVERLAP))
+        return outputs
 
-    @staticmethod
-    def _raise_if(
-        context: Any, builder: Any, condition: Any, error: Exception, owned: list[tuple[Any, Any]]
-    ) -> None:
+    def _raise_if(self, condition: Any, error: Exception) -> None:
         """Give back the arrays made so far and raise."""
+        context, builder = self.context, self.builder
         with builder.if_then(condition, likely=False):
-            for kind, value in owned:
+            for kind, value in self.owned:
                 context.nrt.decref(builder, kind, value)
             context.call_conv.return_user_exc(builder, type(error), error.args)
 
-    @staticmethod
-    def _alloca(builder: Any, count: int) -> Any:
-        with builder.goto_entry_block():
-            return builder.alloca(I64, size=max(count, 1))
+    def _alloca(self, count: int) -> Any:
+        with self.builder.goto_entry_block():
+            return self.builder.alloca(I64, size=max(count, 1))
 
-    @staticmethod
-    def _scalar(builder: Any, results: Any, k: int, leaf: Leaf) -> Any:
-        element = np.dtype(leaf.dtype)
+    def _scalar(self, results: Any, k: int, leaf: Leaf) -> Any:
+        builder, element = self.builder, np.dtype(leaf.dtype)
         if element.kind == "f":
             kind: Any = ir.DoubleType() if element.itemsize == 8 else ir.FloatType()
         else:
@@ -321,35 +348,34 @@ class _Codegen:
         value = builder.load(pointer)
         return builder.trunc(value, ir.IntType(1)) if element.kind == "b" else value
 
-    @staticmethod
-    def _contiguous(
-        context: Any, builder: Any, kind: Any, value: Any, borrowed: list[tuple[Any, Any]]
-    ) -> tuple[Any, Any]:
+    def _contiguous(self, kind: Any, value: Any) -> tuple[Any, Any]:
         """Copy an array that is not known to be C-contiguous."""
         if kind.layout == "C" or kind.ndim == 0:
             return value, kind
         target = types.Array(kind.dtype, kind.ndim, "C")
-        copied = context.compile_internal(builder, _copy, target(kind), (value,))
-        borrowed.append((target, copied))
+        copied = self.context.compile_internal(self.builder, _copy, target(kind), (value,))
+        self.borrowed.append((target, copied))
         return copied, target
 
-    def _link(self, context: Any, builder: Any) -> None:
+    def _link(self) -> None:
         """Add the program's module to the library that is being compiled, once."""
-        if UNCACHED not in builder.module.globals:
-            mark = ir.GlobalVariable(builder.module, I8, UNCACHED)
+        module = self.builder.module
+        if UNCACHED not in module.globals:
+            mark = ir.GlobalVariable(module, I8, UNCACHED)
             mark.linkage, mark.initializer = "common", I8(0)  # merged, and never dropped
         if self.code.assembly is None:
             return
-        library = context.active_code_library
+        library = self.context.active_code_library
         linked = library.__dict__.setdefault("_symgrad_linked", set())
         if self.code.name not in linked:
             linked.add(self.code.name)
             library.add_llvm_module(llvm.parse_assembly(self.code.assembly()))
 
-    def _call(self, builder: Any, part: str, arguments: list[Any]) -> Any:
-        name = f"{self.code.name}.{part}"
-        known = builder.module.globals.get(name)
+    def _run(self, part: str, arguments: list[Any]) -> Any:
+        """Call one of the program's functions; return its status."""
+        name, module = f"{self.code.name}.{part}", self.builder.module
+        known = module.globals.get(name)
         if known is None:
             kind = ir.FunctionType(I32, [a.type for a in arguments])
-            known = ir.Function(builder.module, kind, name)
-        return builder.call(known, arguments)
+            known = ir.Function(module, kind, name)
+        return self.builder.call(known, arguments)
