@@ -31,69 +31,82 @@ def program_view(program: Program, values: Sequence[Any] = (), numbers: bool = T
 
     Without ``numbers`` those in the code stand in formulas alone.
     """
-    known: dict[Node, Any] = {}
-    if values:
-        known = computed(program, values, program.bind_sizes(values))
-    names = program.names
-    vertices: list[Vertex] = []
-    links: list[Link] = []
-    place: dict[Node, int] = {}
+    picture = _Picture(program, values, numbers)
+    for node in program.inputs:
+        picture.place_of(node)
+    for node in program.steps:
+        picture.add_step(node)
+    for node in program.outputs:
+        picture.place_of(node)
+    found = levels(len(picture.vertices), picture.links)
+    vertices = [v._replace(level=k) for v, k in zip(picture.vertices, found, strict=True)]
+    title = ", ".join(dict.fromkeys(program.names[x] for x in program.outputs))
+    return View(title, vertices, picture.links)
 
-    def add(node: Node, vertex: Vertex) -> int:
-        place[node] = len(vertices)
-        vertices.append(vertex)
-        return place[node]
 
-    def number(node: Literal) -> Vertex:
-        value = np.asarray(node.value)
-        return Vertex("constant", value_text(value), shape=shape_text(node.shape), value=value)
+class _Picture:
+    """Vertices and links of a program, as they are added; parameters as of program_view."""
 
-    def leaf(node: Node) -> int:
-        if node in place:
-            return place[node]
+    def __init__(self, program: Program, values: Sequence[Any], numbers: bool) -> None:
+        self._program, self._numbers = program, numbers
+        self._known: dict[Node, Any] = {}
+        if values:
+            self._known = computed(program, values, program.bind_sizes(values))
+        self._places: dict[Node, int] = {}
+        self.vertices: list[Vertex] = []
+        self.links: list[Link] = []
+
+    def place_of(self, node: Node) -> int:
+        """Return the place of a node's vertex, which is added if the node is a leaf."""
+        if node in self._places:
+            return self._places[node]
         if isinstance(node, Literal):
-            vertices.append(number(node))  # drawn at each use
-            return len(vertices) - 1
-        value = _array(known.get(node))
+            self.vertices.append(_number(node))  # drawn at each use
+            return len(self.vertices) - 1
+        shape, value = shape_text(node.shape), _array(self._known.get(node))
         if isinstance(node, Input) and node.dtype.kind == "f":
-            return add(node, Vertex("leaf", node.name, shape=shape_text(node.shape), value=value))
-        name, shape = names[node], shape_text(node.shape)
+            return self._add(node, Vertex("leaf", node.name, shape=shape, value=value))
         if isinstance(node, Constant):
             value = node.array
-        return add(node, Vertex("constant", name, shape=shape, value=value))
+        name = self._program.names[node]
+        return self._add(node, Vertex("constant", name, shape=shape, value=value))
 
-    for node in program.inputs:
-        leaf(node)
-    for node in program.steps:
+    def add_step(self, node: Node) -> None:
+        """Add a step, and links to it from its operands."""
         sources = [
-            None if isinstance(x, Literal) and not numbers
-            else place[x] if x.op.kind != "leaf" else leaf(x) for x in node.operands
-        ]  # fmt: skip
+            None if isinstance(x, Literal) and not self._numbers else self.place_of(x)
+            for x in node.operands
+        ]
         operands = [
-            number(x) if isinstance(x, Literal) else vertices[place[x]] for x in node.operands
+            _number(x) if isinstance(x, Literal) else self.vertices[self._places[x]]
+            for x in node.operands
         ]
         texts = [
             Operand(parenthesised(v.name), x.shape, x.dtype)
             for v, x in zip(operands, node.operands, strict=True)
         ]
-        vertex = Vertex(
-            "op", names[node], formula_text(node.op, texts, node.params), node.op.name,
-            shape_text(node.shape), _array(known.get(node)), where=node.where,
-            output=node in program.outputs,
-        )  # fmt: skip
-        made = add(node, vertex)
+        made = self._add(node, Vertex(
+            "op", self._program.names[node], formula_text(node.op, texts, node.params),
+            node.op.name, shape_text(node.shape), _array(self._known.get(node)), where=node.where,
+            output=node in self._program.outputs,
+        ))  # fmt: skip
         for slot, (x, source) in enumerate(zip(node.operands, sources, strict=True)):
             if source is None:
                 continue
-            real = vertices[source].kind != "constant" and x.dtype.kind == node.dtype.kind == "f"
+            constant = self.vertices[source].kind == "constant"
+            real = not constant and x.dtype.kind == node.dtype.kind == "f"
             symbol = slope_text(node.op, node.items, slot, operands) if real else ""
-            links.append(Link(source, made, slot, symbol))
-    for node in program.outputs:
-        if node not in place:
-            leaf(node)
-    found = levels(len(vertices), links)
-    vertices = [v._replace(level=k) for v, k in zip(vertices, found, strict=True)]
-    return View(", ".join(dict.fromkeys(names[x] for x in program.outputs)), vertices, links)
+            self.links.append(Link(source, made, slot, symbol))
+
+    def _add(self, node: Node, vertex: Vertex) -> int:
+        self._places[node] = len(self.vertices)
+        self.vertices.append(vertex)
+        return self._places[node]
+
+
+def _number(node: Literal) -> Vertex:
+    value = np.asarray(node.value)
+    return Vertex("constant", value_text(value), shape=shape_text(node.shape), value=value)
 
 
 def _array(value: Any) -> Any:

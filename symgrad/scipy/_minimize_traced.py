@@ -238,6 +238,57 @@ def _bracket(f: Function, a: Any, b: Any) -> Three:
     )  # fmt: skip
 
 
+class Start(NamedTuple):
+    """Where a search along a line begins, and when it ends.
+
+    Attributes
+    ----------
+    a, x, b:
+        The ends of the section, and the point in it to begin with.
+    golden, rtol, atol:
+        Brent's step into the larger part, and how near points may come, by SciPy's numbers.
+    most:
+        The most steps.
+    valid:
+        Whether there is a minimum in the section.
+    """
+
+    a: Any
+    x: Any
+    b: Any
+    golden: float
+    rtol: Any
+    atol: Any
+    most: Any
+    valid: Any
+
+    def tolerance(self, x: Any) -> Any:
+        """Return how near to ``x`` another point may be."""
+        return self.rtol * np.abs(x) + self.atol
+
+
+def _within_bounds(lower: Any, upper: Any, tol: Any, given: dict[str, Any]) -> Start:
+    a, b = stop_gradient(lower), stop_gradient(upper)
+    atol = given.get("xatol", 1e-5 if tol is None else tol) / 3
+    most = given.get("maxiter", 500) - 1  # SciPy counts evaluations
+    return Start(a, a + GOLDEN * (b - a), b, GOLDEN, math.sqrt(2.2e-16), atol, most, a <= b)
+
+
+def _from_bracket(f: Function, bracket: Any, tol: Any, given: dict[str, Any]) -> Start:
+    ends = [stop_gradient(1.0 * as_array(x)) for x in ((0.0, 1.0) if bracket is None else bracket)]
+    if len(ends) == 3:
+        a, x, b = ends
+        three = Three(a, x, b, f(a), f(x), f(b), 0, True)
+    else:
+        three = _bracket(f, *ends)
+    x, a, b = three.b, np.minimum(three.a, three.c), np.maximum(three.a, three.c)
+    valid = (three.fb <= three.fa) & (three.fb <= three.fc)
+    valid &= (three.fb < three.fa) | (three.fb < three.fc)
+    valid &= (a < x) & (x < b) & np.isfinite(a) & np.isfinite(b)
+    rtol = given.get("xtol", 1.48e-8 if tol is None else tol)
+    return Start(a, x, b, 0.3819660, rtol, 1e-11, given.get("maxiter", 500), valid)
+
+
 def minimize_scalar(
     fun: Callable[..., Any], bracket: Any = None, bounds: Any = None, args: Any = (),
     method: Any = None, tol: Any = None, options: Any = None,
@@ -245,52 +296,31 @@ def minimize_scalar(
     """Minimise a function of a number."""
     name = str(method or ("brent" if bounds is None else "bounded")).lower()
     f, given = function_of_numbers(fun, args), dict(options or {})
-    most = given.get("maxiter", 500)
     if name == "bounded":
         if bounds is None:
             raise ValueError("The `bounds` parameter is mandatory for method `bounded`.")
         lower, upper = (1.0 * as_array(x) for x in bounds)
-        a, b = stop_gradient(lower), stop_gradient(upper)
-        x = a + GOLDEN * (b - a)
-        golden, atol = GOLDEN, given.get("xatol", 1e-5 if tol is None else tol) / 3
-        rtol, valid = math.sqrt(2.2e-16), a <= b
-        most = most - 1  # SciPy counts evaluations
+        start = _within_bounds(lower, upper, tol, given)
     elif name == "brent":
         if bounds is not None:
             raise ValueError(f"Use of `bounds` is incompatible with 'method={method}'.")
         lower, upper = -np.inf, np.inf
-        ends = [
-            stop_gradient(1.0 * as_array(x)) for x in ((0.0, 1.0) if bracket is None else bracket)
-        ]
-        if len(ends) == 3:
-            a, x, b = ends
-            three = Three(a, x, b, f(a), f(x), f(b), 0, True)
-        else:
-            three = _bracket(f, *ends)
-        x, a, b = three.b, np.minimum(three.a, three.c), np.maximum(three.a, three.c)
-        valid = (three.fb <= three.fa) & (three.fb <= three.fc)
-        valid &= (three.fb < three.fa) | (three.fb < three.fc)
-        valid &= (a < x) & (x < b) & np.isfinite(a) & np.isfinite(b)
-        golden, atol, rtol = 0.3819660, 1e-11, given.get("xtol", 1.48e-8 if tol is None else tol)
+        start = _from_bracket(f, bracket, tol, given)
     else:
         raise UnsupportedError(
             f"minimize_scalar: in traced code method is 'brent' or 'bounded', not {method!r}"
         )
-
-    def tolerance(x: Any) -> Any:
-        return rtol * np.abs(x) + atol
-
-    fx = f(x)
-    start = Section(a, b, x, x, x, fx, fx, fx, 0.0 * x, 0.0 * x, 0)
-    found = _brent(f, start, tolerance, golden, most)
-    ok = valid & (found.steps < most) & np.isfinite(found.fx)
+    a, x, b, fx = start.a, start.x, start.b, f(start.x)
+    section = Section(a, b, x, x, x, fx, fx, fx, 0.0 * x, 0.0 * x, 0)
+    found = _brent(f, section, start.tolerance, start.golden, start.most)
+    ok = start.valid & (found.steps < start.most) & np.isfinite(found.fx)
 
     # Where values are level their differences do not tell the minimum; the slope does.
     x, slope = found.x, grad(f)
     at, bend = slope(x), grad(slope)(x)
     target = x - at / bend
     inner = (bend > 0) & (target >= lower) & (target <= upper)
-    near = 4 * tolerance(x)
+    near = 4 * start.tolerance(x)
     closer = inner & (np.abs(target - x) <= near) & (np.abs(slope(target)) < np.abs(at))
     x = np.where(closer, target, x)
     box = None
