@@ -65,16 +65,25 @@ def split(table: Any, length: Any, slots: Any) -> Any:
 class _Binomial(Backward):
     """The backward loop that runs forward steps again, from the carries in its slots."""
 
+    def _table(self) -> Any:
+        """Return how many steps can be undone with so many slots and runs, as a traced array.
+
+        It holds for lengths up to those that a guard names.
+        """
+        slots, length = self.loop.slots, self.loop.length
+        assert slots is not None
+        assert length is not None
+        runs = fewest_runs(LONGER * max(2, hint(length)), max(2, slots))
+        if slots > 1 and isinstance(length, sp.Expr):  # one slot asks no table
+            most = comb(slots + runs, slots)
+            guard(sp.Le(length, most, evaluate=False), value_is=True)
+        return Traced(Constant(reached(slots, runs)))
+
     def _values(self, outputs: Sequence[Node]) -> Values:
-        loop = self.loop
+        loop, table = self.loop, self._table()
         assert loop.slots is not None
         assert loop.length is not None
         slots = loop.slots
-        runs = fewest_runs(LONGER * max(2, hint(loop.length)), max(2, slots))
-        if slots > 1 and isinstance(loop.length, sp.Expr):  # one slot asks no table
-            most = comb(slots + runs, slots)
-            guard(sp.Le(loop.length, most, evaluate=False), value_is=True)
-        table: Any = Traced(Constant(reached(slots, runs)))
         count = as_size(loop.length)
         # One more row for what is not kept, so that every step writes to some row.
         rows = [Input(f"kept{k}", (slots + 1, *x.shape), x.dtype)

@@ -82,6 +82,16 @@ class Box(NamedTuple):
         """Tell which variables no bound keeps from going down the slope; none that are nan."""
         return ((x > self.lower) | (slope <= 0)) & ((x < self.upper) | (slope >= 0))
 
+    def inside(self, x: Any) -> Any:
+        """Return the nearest point within the bounds."""
+        return np.minimum(np.maximum(x, self.lower), self.upper)
+
+    def fixed(self, x: Any, slope: Any, matrix: Any) -> tuple[Any, Any]:
+        """Return a slope and a matrix for a step that leaves all but the free variables."""
+        free = self.free(x, slope)
+        both = np.reshape(free, (-1, 1)) & free
+        return np.where(free, slope, 0.0), np.where(both, matrix, np.eye(x.shape[0]))
+
 
 class Found(NamedTuple):
     """A minimum: ``x`` with its derivatives; nan unless ``ok``."""
@@ -102,19 +112,14 @@ def descend(
     """
     eye = np.eye(start.shape[0])
 
-    def within(box: Box, x: Any, slope: Any, matrix: Any) -> tuple[Any, Any]:
-        free = box.free(x, slope)
-        both = np.reshape(free, (-1, 1)) & free
-        return np.where(free, slope, 0.0), np.where(both, matrix, eye)
-
     def step(s: State) -> State:
         slope, bend = s.near.slope, s.near.bend
         matrix = bend + s.damping * (s.scale * s.scale) * eye
         if box is not None:
-            slope, matrix = within(box, s.x, slope, matrix)
+            slope, matrix = box.fixed(s.x, slope, matrix)
         new = s.x - np.linalg.solve(matrix, slope)
         if box is not None:
-            new = np.minimum(np.maximum(new, box.lower), box.upper)
+            new = box.inside(new)
         there, move = model(new), new - s.x
         promised = -(s.near.slope @ move + 0.5 * move @ (bend @ move))
         gained = s.near.value - there.value
@@ -132,7 +137,7 @@ def descend(
         status = np.where((status == RUNNING) & (s.damping > 1e20), STUCK, status)
         near = Model(*(np.where(good, a, b) for a, b in zip(there, s.near, strict=True)))
         x = np.where(good, new, s.x)
-        status = np.where(good & _level(x, near.slope), GRADIENT, status)
+        status = np.where(good & is_level(x, near.slope), GRADIENT, status)
         shrunk = np.where(ratio > 0.75, 0.1, np.where(ratio < 0.25, 4.0, 1.0))
         scale = np.maximum(s.scale, _scale(near.bend))
         # No variable is to be damped more only because it is measured anew.
@@ -142,30 +147,36 @@ def descend(
             status,
         )  # fmt: skip
 
-    def _level(x: Any, slope: Any) -> Any:
+    def is_level(x: Any, slope: Any) -> Any:
         steep = np.abs(slope) if box is None else np.where(box.free(x, slope), np.abs(slope), 0.0)
         return np.max(steep) <= tests.gtol
 
-    x = start if box is None else np.minimum(np.maximum(start, box.lower), box.upper)
+    x = start if box is None else box.inside(start)
     near = model(x)
     scale = _scale(near.bend)
     scale = np.where(scale > 0, scale, 1.0)
     finite = np.isfinite(near.value + np.sum(near.slope) + np.sum(near.bend))
-    status = np.where(finite, np.where(_level(x, near.slope), GRADIENT, RUNNING), STUCK)
+    status = np.where(finite, np.where(is_level(x, near.slope), GRADIENT, RUNNING), STUCK)
     found = while_loop(
         lambda s: (s.status == RUNNING) & (s.steps < most), step,
         State(x, near, scale, 1e-3, 4.0, 0, status),
     )  # fmt: skip
-    # A step may be short because it is damped: without damping there is to be little left.
+    return found._replace(status=np.where(_ended(found, box), found.status, STUCK))
+
+
+def _ended(found: State, box: Box | None) -> Any:
+    """Tell whether a descent has ended at a minimum, or has had all its steps.
+
+    A step may be short because it is damped: without damping there is to be little left.
+    """
     slope, bend = found.near.slope, found.near.bend
-    matrix = bend + 1e-10 * (found.scale * found.scale) * eye
+    matrix = bend + 1e-10 * (found.scale * found.scale) * np.eye(found.x.shape[0])
     if box is not None:
-        slope, matrix = within(box, found.x, slope, matrix)
+        slope, matrix = box.fixed(found.x, slope, matrix)
     move = np.linalg.solve(matrix, slope)
     rest, length, size = move @ slope, np.sqrt(move @ move), np.sqrt(found.x @ found.x)
     little = (rest <= 1e-4 * np.abs(found.near.value)) | (length <= 1e-4 * (size + 1e-4))
-    ended = (found.status == GRADIENT) | (found.status <= RUNNING) | little
-    return found._replace(status=np.where(ended, found.status, STUCK))
+    return (found.status == GRADIENT) | (found.status <= RUNNING) | little
 
 
 def _scale(bend: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Minima of a number in traced code."""
+"""``minimize`` and ``minimize_scalar`` in traced code: Newton's method, and Brent's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ METHODS = frozenset(
      "trust-ncg", "trust-krylov", "trust-constr")
 )  # fmt: skip
 
-
 #: Those that take constraints.
 CONSTRAINED = frozenset(("slsqp", "trust-constr"))
 
@@ -51,12 +50,7 @@ def minimize(
 
     def value(x: Any) -> Any:
         found = fun(x, *rest)
-        found = 1.0 * as_array(found[0] if jac is True else found)
-        if found.ndim:  # of one element, as SciPy takes it
-            if found.size != 1:
-                raise ShapeError("The user-provided objective function must return a scalar value.")
-            found = np.reshape(found, ())
-        return found
+        return _number(found[0] if jac is True else found)
 
     slope, curved = grad(value), hessian(value)
 
@@ -97,6 +91,14 @@ def minimize(
         nit=found.steps, nfev=found.steps + 1, njev=found.steps + 1, nhev=found.steps + 1,
         status=np.where(ok, 0, np.where(found.steps < most, 2, 1)), success=ok, message=MESSAGE,
     )  # fmt: skip
+
+
+def _number(value: Any) -> Any:
+    """Return the value of an objective, which may be an array of one element, as in SciPy."""
+    found = 1.0 * as_array(value)
+    if found.ndim and found.size != 1:
+        raise ShapeError("The user-provided objective function must return a scalar value.")
+    return np.reshape(found, ()) if found.ndim else found
 
 
 def _ends(bounds: Any, n: int) -> tuple[Any, Any]:
