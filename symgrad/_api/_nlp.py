@@ -3,169 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._ops.np_common import as_array
 from .._pickles import call_again
-from .._shapes import as_dim, hint
 from .._trace import Tree, flatten
 from ..errors import ArgumentError, ShapeError
 from ._at_values import remembered
 from ._flat import Flat, limits_of
 from ._ipopt import solve
-from ._matrices import hessian, jacobian
-from ._transforms import compile, value_and_grad
-
-# ---------------------------------------------------------------- what is compiled
-
-
-# Of the single arrays: calls with arrays by position go straight to machine code. Partials, not
-# closures, so that tracing can adapt the user's functions in them.
-
-
-class _Nest:
-    """A structure, made of its leaves; equal to others of the same structure."""
-
-    __slots__ = ("tree",)
-
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-
-    def __call__(self, leaves: Sequence[Any]) -> Any:
-        return self.tree.unflatten(leaves)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Nest) and self.tree == other.tree
-
-    def __hash__(self) -> int:
-        return hash(self.tree)
-
-
-def _stacked(g: Callable[..., Any], x: Any, args: Any) -> Any:
-    """Return constraints; lists of numbers are arrays, wherever they are."""
-    result = g(x, *args)
-    if isinstance(result, tuple) and all(np.ndim(v) == 0 for v in flatten(result)[0]):
-        return as_array(list(result))
-    return _arrays(result)
-
-
-def _arrays(value: Any) -> Any:
-    if type(value) is dict:
-        return {key: _arrays(part) for key, part in value.items()}
-    if type(value) not in (list, tuple):
-        return value
-    if type(value) is list and all(np.ndim(v) == 0 for v in flatten(value)[0]):
-        return as_array(value)
-    return type(value)(map(_arrays, value))
-
-
-def _number(f: Callable[..., Any], x: Any, args: Any) -> Any:
-    value = as_array(f(x, *args))
-    try:
-        return np.reshape(value, ())
-    except ShapeError as error:
-        sizes = tuple(hint(as_dim(n)) for n in value.shape)
-        raise ShapeError(
-            f"nlp: the objective is one number, not an array of shape {sizes}. "
-            "Write instead: np.sum of it, or make it constraints"
-        ) from error
-
-
-def _of_leaves(
-    function: Callable[..., Any], f: Callable[..., Any], nest: _Nest, *leaves: Any
-) -> Any:
-    return function(f, *nest(leaves))
-
-
-def _lagrangian(
-    f: Callable[..., Any], g: Callable[..., Any] | None, nest: _Nest, *leaves: Any
-) -> Any:
-    x, args, factor, multipliers = nest(leaves)
-    total = factor * _number(f, x, args)
-    if g is not None:
-        values = flatten(_stacked(g, x, args))[0]
-        for weight, value in zip(flatten(multipliers)[0], values, strict=True):
-            total = total + np.sum(weight * value)
-    return total
-
-
-def _objective(f: Callable[..., Any], nest: _Nest, count: int) -> Any:
-    return value_and_grad(partial(_of_leaves, _number, f, nest), tuple(range(count)))
-
-
-def _constraint_values(g: Callable[..., Any], nest: _Nest) -> Any:
-    return compile(partial(_of_leaves, _stacked, g, nest))
-
-
-def _constraint_jacobian(g: Callable[..., Any], nest: _Nest, count: int) -> Any:
-    by = tuple(range(count))
-    return jacobian(partial(_of_leaves, _stacked, g, nest), by, sparse=True, format="coo")
-
-
-def _lagrangian_hessian(
-    f: Callable[..., Any], g: Callable[..., Any] | None, nest: _Nest, count: int
-) -> Any:
-    by, function = tuple(range(count)), partial(_lagrangian, f, g, nest)
-    return hessian(function, by, sparse=True, format="coo", triangle="lower")
-
-
-class _Sparse:
-    """A sparse derivative by one vector: the values of its blocks, one after the other.
-
-    Parameters
-    ----------
-    derivative:
-        The compiled blocks, a matrix for each array of the result and each of the argument.
-    rows, columns:
-        Both as vectors.
-    what:
-        What it is, for errors.
-    """
-
-    def __init__(self, derivative: Any, rows: Flat, columns: Flat, what: str) -> None:
-        self.derivative, self.what = derivative, what
-        self._places = [(a.start, b.start) for a in rows.parts for b in columns.parts]
-        self.row = self.column = np.zeros(0, int)
-        self._known: Any = None
-
-    def find(self, *args: Any) -> tuple[Any, Any]:
-        """Return rows and columns of the values for these arguments."""
-        blocks = flatten(self.derivative.pattern(*args))[0]
-        pairs = list(zip(blocks, self._places, strict=True))
-        rows = [np.zeros(0, int), *(block.row + down for block, (down, _) in pairs)]
-        columns = [np.zeros(0, int), *(block.col + right for block, (_, right) in pairs)]
-        return np.concatenate(rows), np.concatenate(columns)
-
-    def fix(self, *args: Any) -> None:
-        """Take the pattern for these arguments as that of all."""
-        self.row, self.column = self.find(*args)
-        self._known = self.derivative._last
-
-    def values(self, *args: Any) -> Any:
-        """Return the values.
-
-        Raises
-        ------
-        ShapeError
-            If they lie in other places than at the first point.
-        """
-        values = self.derivative.joined(*args)
-        if self.derivative._last is not self._known:  # another one that may be equal
-            row, column = self.find(*args)
-            if not (np.array_equal(row, self.row) and np.array_equal(column, self.column)):
-                raise ShapeError(
-                    f"the pattern of the {self.what} is another one at this point ({len(row)} "
-                    f"entries) than at the first ({len(self.row)}): solvers take it as fixed. "
-                    "Write branches as np.where(condition, a, b), which has the entries of both"
-                )
-            self._known = self.derivative._last
-        return values
-
-
-# ---------------------------------------------------------------- the problem
+from ._nlp_functions import (
+    Nest,
+    SparseValues,
+    constraint_jacobian,
+    constraint_values,
+    lagrangian_hessian,
+    objective_with_gradient,
+)
 
 
 class NLP:
@@ -210,12 +65,12 @@ class NLP:
         self.n, self.x0 = self.variables.size, self.variables.vector
         self.lb, self.ub = limits_of(self.variables, bounds, (-np.inf, np.inf), "bounds")
         self._args_tree = flatten(args)[1]
-        nest, count = _Nest(self._tree(self.variables.tree)), len(self.variables.parts)
-        self._both = remembered(objective, _objective, nest, count)
+        nest, count = Nest(self._tree(self.variables.tree)), len(self.variables.parts)
+        self._both = remembered(objective, objective_with_gradient, nest, count)
         if constraints is None:
             self._values, result = None, np.zeros(0)
         else:
-            self._values = remembered(constraints, _constraint_values, nest)
+            self._values = remembered(constraints, constraint_values, nest)
             result = self._values(*self._leaves(self.x0))
         self.results = Flat(result, "constraints")
         self.m = self.results.size
@@ -223,12 +78,12 @@ class NLP:
         if constraints is None:
             self._slopes = None
         else:
-            slopes = remembered(constraints, _constraint_jacobian, nest, count)
-            self._slopes = _Sparse(slopes, self.results, self.variables, "Jacobian")
+            slopes = remembered(constraints, constraint_jacobian, nest, count)
+            self._slopes = SparseValues(slopes, self.results, self.variables, "Jacobian")
             self._slopes.fix(*self._leaves(self.x0))
-        whole = _Nest(self._tree(self.variables.tree, flatten(1.0)[1], self.results.tree))
-        curvature = remembered(objective, _lagrangian_hessian, constraints, whole, count)
-        self._curvature = _Sparse(curvature, self.variables, self.variables, "Hessian")
+        whole = Nest(self._tree(self.variables.tree, flatten(1.0)[1], self.results.tree))
+        curvature = remembered(objective, lagrangian_hessian, constraints, whole, count)
+        self._curvature = SparseValues(curvature, self.variables, self.variables, "Hessian")
         self._curvature.fix(*self._leaves(self.x0), 1.0, *self.results.arrays(np.zeros(self.m)))
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -27,11 +27,11 @@ from .._op import (
 )
 from . import exactly
 from .complex_factorizations import as_complex, as_pairs, complex_twin
+from .determinants import inverse_transpose
 from .linear import (
     FACTORS,
     SOLVE,
     batched_alike,
-    inverse_transpose,
     lu_factors,
     lu_solution,
     no_formula,

@@ -13,18 +13,9 @@ from .._shapes import as_size, broadcast, show
 from ..errors import ShapeError
 from .banded import BAND_LU, BAND_SOLVE
 from .complex_linear import det_parts, log_det, sign_parts
+from .determinants import DET, LOG_DET, SIGN_DET, inverse_transpose
 from .factorizations import CHOLESKY, QR
-from .linear import (
-    DET,
-    LOG_DET,
-    LU,
-    SIGN_DET,
-    SOLVE,
-    TRIANGULAR,
-    adjoint,
-    inverse_transpose,
-    swapped,
-)
+from .linear import LU, SOLVE, TRIANGULAR, adjoint, swapped
 from .np_common import (
     Sample,
     as_array,
