@@ -1,7 +1,10 @@
-"""Arrays as NumPy has them: views that share memory, and assignment, over nodes that never change.
+"""Traced arrays as memory: views of each other, and assignment through them.
 
-What has been written to an array is the array's own. A view knows the array that it is of and
-the way from there, and is taken anew when that has been written to.
+A view (``x[1:]``, ``x.T``) remembers the array that it is of and the way from there. Writing
+to it writes to that array; when the array has been written to, the view is taken anew. Where
+NumPy decides by memory layout whether it shares or copies (``reshape`` and ``ravel`` of what
+does not lie in one run), the layout is followed as far as it is sure. Where it is not, neither
+is assumed: once one of the two arrays has been written to, the other can no longer be used.
 """
 
 from __future__ import annotations

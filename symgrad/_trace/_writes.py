@@ -1,15 +1,9 @@
-"""Assignment into traced arrays, with NumPy's views.
+"""Assignment into traced arrays.
 
 A node never changes; a traced array is a *name* for a node, and ``x[i] = v`` makes it a name
 for another one: the old array with ``v`` in the place of one element. Writes are kept in a
 list until the whole array is asked for, so that a loop that fills an array makes one
 assembly, and reading an element back gives the very value that was written.
-
-A view (``x[1:]``, ``x.T``) remembers the array that it is of and the way from there. Writing
-to it writes to that array; when the array has been written to, the view is taken anew. Where
-NumPy decides by memory layout whether it shares or copies (``reshape`` and ``ravel`` of what
-does not lie in one run), the layout is followed as far as it is sure. Where it is not, neither
-is assumed: once one of the two arrays has been written to, the other can no longer be used.
 """
 
 from __future__ import annotations
