@@ -21,12 +21,12 @@ from ._api._custom import custom_jvp as custom_jvp
 from ._api._custom import custom_vjp as custom_vjp
 from ._api._custom import stop_gradient as stop_gradient
 from ._api._define import define as define
+from ._api._explain import explain as explain
+from ._api._export_c import export_c as export_c
 from ._api._formulas import derivative as derivative
 from ._api._formulas import formula as formula
 from ._api._formulas import latex as latex
 from ._api._formulas import symbolic as symbolic
-from ._api._formulas_explain import explain as explain
-from ._api._formulas_export import export_c as export_c
 from ._api._from_sympy import from_sympy as from_sympy
 from ._api._gufunc import gufunc as gufunc
 from ._api._implicit import implicit_minimum as implicit_minimum

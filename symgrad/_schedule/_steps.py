@@ -26,24 +26,7 @@ Source = tuple[int, int | None]  # (input, axis); axis None: the input is the si
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Steps in Kahn order, each a single assignment.
-
-    Attributes
-    ----------
-    inputs:
-        Input nodes, in the order of the function's flattened arguments.
-    outputs:
-        Result nodes.
-    steps:
-        All computed nodes in the order in which they run.
-    levels:
-        ``levels[k]`` is the round of Kahn's algorithm in which ``steps[k]`` is ready;
-        steps of one level do not depend on each other.
-    guards:
-        Relations between sizes under which the program is the function's.
-    conditions:
-        Truth values under which it is: those by which Python's ``if`` was decided.
-    """
+    """Steps in Kahn order, each a single assignment; the fields are described at Program."""
 
     inputs: tuple[Input, ...]
     outputs: tuple[Node, ...]

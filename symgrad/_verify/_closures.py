@@ -66,7 +66,7 @@ _KNOWN = {
     "besselj", "bessely", "besseli", "besselk", "sinc", "airyai", "airybi",
     "binomial", "factorial", "factorial2", *_NAMES,
 }  # fmt: skip
-_RELATIONS: dict[Any, Callable[[Any, Any], bool]] = {
+RELATIONS: dict[Any, Callable[[Any, Any], bool]] = {
     sp.Eq: lambda x, y: x == y,
     sp.Ne: lambda x, y: x != y,
     sp.Lt: lambda x, y: x < y,
@@ -113,7 +113,7 @@ def _compile(e: Any, places: dict[Any, int]) -> Closure:
         others = [_compile(t, places) for t in rest]
         return lambda c, v: sum((t(c, v) for t in others), factor(c, v) * c.erfc(-z(c, v)))
     args = [_compile(a, places) for a in e.args]
-    relation = _RELATIONS.get(e.func)
+    relation = RELATIONS.get(e.func)
     if relation is not None:
         x, y = args
         return lambda c, v: relation(x(c, v), y(c, v))

@@ -8,7 +8,7 @@ yield the ``(node, index)`` they need and are sent its scalar.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -20,7 +20,7 @@ from .._graph import Node
 from .._op import ArrayOp
 from .._shapes import Shape, as_expr
 from ..errors import UnsupportedError
-from ._closures import Closure, closure
+from ._closures import RELATIONS, Closure, closure
 from ._rules import Calculus
 from ._scalars import Applied, Extreme, Multiple, Scalar, Total, decision
 
@@ -63,22 +63,12 @@ def whole_number(e: Any) -> Whole:
     raise UnsupportedError(f"the index expression {e} cannot be evaluated")
 
 
-_RELATIONS: Mapping[Any, Callable[[Any, Any], bool]] = {
-    sp.Eq: lambda x, y: x == y,
-    sp.Ne: lambda x, y: x != y,
-    sp.Lt: lambda x, y: x < y,
-    sp.Le: lambda x, y: x <= y,
-    sp.Gt: lambda x, y: x > y,
-    sp.Ge: lambda x, y: x >= y,
-}
-
-
 def condition(e: Any) -> Whole:
     """Return a condition on indices as a function of the values of its symbols."""
     if e in (sp.true, sp.false) or isinstance(e, bool):
         truth = bool(e)
         return lambda env: truth
-    relation = _RELATIONS.get(e.func)
+    relation = RELATIONS.get(e.func)
     if relation is not None:
         # Both sides over one denominator: i/2 <= 3/2 needs no fractions.
         top, bottom = (e.lhs - e.rhs).as_numer_denom()

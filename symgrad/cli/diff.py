@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._api._formulas_export import export_c
+from .._api._export_c import export_c
 from .._api._matrices import hessian, jacobian
 from .._api._transforms import grad, value_and_grad
 from .._compile import backend

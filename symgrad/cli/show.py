@@ -6,9 +6,9 @@ import argparse
 import io
 from typing import Any
 
+from .._api._explain import explain
+from .._api._export_c import export_c
 from .._api._formulas import formula
-from .._api._formulas_explain import explain
-from .._api._formulas_export import export_c
 from .._show import show
 from .._symbolic import LATE
 from . import _target

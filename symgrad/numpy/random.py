@@ -16,7 +16,9 @@ np.True_
 from __future__ import annotations
 
 import functools
+import random as _python
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,15 @@ def drawing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     return draw
+
+
+#: Python's ``random``, which draws nothing while a function is traced.
+PYTHON = ModuleType("random")
+for _name, _function in vars(_python).items():
+    if not _name.startswith("__"):
+        if isinstance(getattr(_function, "__self__", None), _python.Random):
+            _function = drawing(_function, f"random.{_name}")
+        setattr(PYTHON, _name, _function)
 
 
 class Drawing:

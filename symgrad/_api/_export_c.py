@@ -1,4 +1,4 @@
-"""Programs for other languages."""
+"""``export_c``: a function as C99."""
 
 from __future__ import annotations
 
