@@ -150,6 +150,7 @@ def middle(f: Callable[..., Any], domain: Any) -> tuple[float, ...]:
 
 
 def mean(interval: Any) -> float:
+    """Return the middle of an interval, without overflow."""
     low, high = _checked(interval)
     return 0.5 * low + 0.5 * high
 

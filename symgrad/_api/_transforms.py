@@ -20,6 +20,7 @@ from ._wrt import Keys, Names, keys_of, real_arguments
 
 
 def check_function(function: Any, name: str) -> None:
+    """Raise if a transformation is not given a function; say how it is written."""
     if not callable(function):
         raise ArgumentError(
             f"{name} takes a function, not {type(function).__name__}: write "
@@ -31,6 +32,18 @@ def made(
     maker: Callable[..., Any], function: Callable[..., Any], body: Callable[..., Any],
     kwargs: dict[str, Any], **options: Any,
 ) -> Function:  # fmt: skip
+    """Return the compiled function that ``maker(function, **kwargs, **options)`` is.
+
+    Parameters
+    ----------
+    maker, function, kwargs:
+        The transformation, what it was applied to, and its own options: how the result is made
+        again, in a pickle or of a copy of the function.
+    body:
+        What is traced: a function on traced values, of ``_api._bodies``.
+    options:
+        Those of :class:`Function`.
+    """
     keys = kwargs.get("argnums")
     prepared = None if keys is None else real_arguments(function, keys)
     recipe = maker, (function,), {**kwargs, **options}
@@ -220,6 +233,7 @@ def grad(
 
 
 def asked(holomorphic: bool) -> dict[str, Any]:
+    """Return the option if it was asked for: recipes name no others."""
     return {"holomorphic": True} if holomorphic else {}
 
 

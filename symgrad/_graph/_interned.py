@@ -93,6 +93,7 @@ def _forget(entry: _Entry) -> None:
 
 
 def intern(key: Any, make: Callable[[], Node]) -> Node:
+    """Return the node that there is under a key, or enter the one that ``make`` gives."""
     entry = _table.get(key)
     if entry is not None:
         known = entry()

@@ -64,6 +64,8 @@ class Shortcut(Row):
 def elementwise(
     node: Node, operands: tuple[Node, ...], slopes: Callable[..., tuple[Any, ...]]
 ) -> Way:
+    """Return the way past a node by its derivatives, ``slopes(y, *operands)``, by each operand."""
+
     def at() -> tuple[Any, ...]:
         return slopes(Traced(node), *map(Traced, operands))
 

@@ -158,6 +158,7 @@ def _owned(value: Any, taken: set[int]) -> Any:
 
 
 def leaf_value(leaf: Node, sizes: Mapping[sp.Symbol, int]) -> Any:
+    """Return the number or array that a leaf but an input is, for these sizes."""
     if isinstance(leaf, Literal):
         return leaf.value
     if isinstance(leaf, Constant):
