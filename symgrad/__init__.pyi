@@ -35,12 +35,12 @@ from ._api._matrices import hessian as hessian
 from ._api._matrices import jacobian as jacobian
 from ._api._nlp import NLP as NLP
 from ._api._nlp import nlp as nlp
-from ._api._recheck import recheck as recheck
 from ._api._report import report as report
 from ._api._transforms import compile as compile
 from ._api._transforms import grad as grad
 from ._api._transforms import value_and_grad as value_and_grad
 from ._api._transforms import vmap as vmap
+from ._api._verify import recheck as recheck
 from ._api._verify import verify as verify
 from ._compile import Function as Function
 from ._compile import backend as backend

@@ -239,3 +239,16 @@ def levels(count: int, links: Sequence[Link]) -> list[int]:
     for link in links:
         found[link.target] = max(found[link.target], found[link.source] + 1)
     return found
+
+
+def slope_label(link: Link) -> str:
+    """Return the local derivative of a link: as a formula, and the number that it is."""
+    number = value_text(_level(link.slope)) if link.slope is not None else ""
+    if not link.symbol or link.symbol == number:
+        return number or link.symbol
+    return f"{link.symbol} = {number}" if number and link.symbol != "1" else link.symbol
+
+
+def _level(slope: Array) -> Any:
+    """One number instead of an array of nothing else."""
+    return slope.flat[0] if slope.size and (slope == slope.flat[0]).all() else slope

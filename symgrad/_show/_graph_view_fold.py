@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple, TypeVar
 
-from ._graph_view import Link, Vertex, View
+from ._graph_view import Link, Vertex, View, slope_label
 
 T = TypeVar("T")
 
@@ -173,3 +173,11 @@ def _title(steps: Sequence[Vertex], joined: int) -> str:
     low, high = min(lines), max(lines)
     text += f" ×{times}" if joined > 1 and times > 1 else ""
     return f"{text} line {low}" if low == high else f"{text} lines {low}–{high}"
+
+
+def arrow_label(arrow: Arrow, folded: Folded) -> str:
+    """Return the local derivative of an arrow between two vertices, else how many links it is."""
+    if len(arrow.links) > 1:
+        return f"×{len(arrow.links)}"
+    alone = all(len(folded.boxes[k].members) == 1 for k in (arrow.source, arrow.target))
+    return slope_label(arrow.links[0]) if alone else ""

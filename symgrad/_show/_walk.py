@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ._draw_dot import arrow_label, slope_label
-from ._graph_view import WHOLE, Link, Vertex, View, cut, value_text
-from ._graph_view_fold import LIMIT, Box, fold
+from ._graph_view import WHOLE, Link, Vertex, View, cut, slope_label, value_text
+from ._graph_view_fold import LIMIT, Box, arrow_label, fold
 
 #: Arrays of at most this many elements are in the page with all their digits.
 EXACT = 32

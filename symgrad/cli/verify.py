@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .._api._recheck import recheck
-from .._api._verify import verify
+from .._api._verify import recheck, verify
 from .._verify import Certificate, Report
 from ..errors import ArgumentError, VerificationError
 from . import _target
