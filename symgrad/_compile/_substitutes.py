@@ -15,7 +15,6 @@ import copy
 import dataclasses
 import functools
 import operator
-from abc import ABCMeta
 from collections.abc import Callable, Mapping
 from types import (
     CellType,
@@ -31,59 +30,9 @@ from .._disguise import TELLING
 from .._trace import Reading, Traced
 from ..errors import TraceError
 from ._places import Place, Walk
+from ._twins import ORIGINAL, Followed, Scope, Twin
 from ._users import ACCESSORS, attributes, python_of, recipe_of, set_attributes, transformed
-from ._versions import Followed, version_of, version_with_numbers
-
-
-class Scope(dict[str, Any]):
-    """Global names of a copied function, each as ``look(name, value)`` makes it of its value now.
-
-    What is assigned to them is handed on as ``back(value)``.
-
-    Python reads global names from a dictionary's subclass by ``__getitem__``, and assigns to
-    them past it.
-    """
-
-    def __init__(
-        self, names: dict[str, Any], look: Callable[[str, Any], Any], back: Callable[[Any], Any]
-    ) -> None:
-        special = {k: v for k, v in names.items() if k.startswith("__")}
-        super().__init__(special)
-        self._given, self._names, self._look, self._back = frozenset(special), names, look, back
-
-    @property
-    def real(self) -> dict[str, Any]:
-        """The user's own names."""
-        return self._names.real if isinstance(self._names, Scope) else self._names
-
-    def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or name in self._names
-
-    def __getitem__(self, name: str) -> Any:
-        if super().__contains__(name):
-            return super().__getitem__(name)
-        return self._look(name, self._names[name])
-
-    def hand_on(self) -> None:
-        """Assign to the real names what code has assigned to these."""
-        for name in self.keys() - self._given:
-            self._names[name] = self._back(self.pop(name))
-
-
-#: Where a twin keeps the class that it is the twin of.
-_ORIGINAL = "__symgrad_original__"
-
-
-class Twin(ABCMeta):
-    """Classes of adapted functions, to which the objects of the original classes belong, too."""
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        kind = vars(cls).get(_ORIGINAL)
-        return (kind is not None and isinstance(value, kind)) or super().__instancecheck__(value)
-
-    def __subclasscheck__(cls, other: type) -> bool:
-        kind = vars(cls).get(_ORIGINAL)
-        return (kind is not None and issubclass(other, kind)) or super().__subclasscheck__(other)
+from ._versions import version_of, version_with_numbers
 
 
 class Substitutes:
@@ -252,7 +201,7 @@ class Substitutes:
         apart = slots | {"__dict__", "__weakref__"}
         names = {k: x for k, x in vars(kind).items() if k not in apart}
         bases = tuple(map(self.of, kind.__bases__))
-        made: Any = Twin(kind.__name__, bases, names | {_ORIGINAL: kind})
+        made: Any = Twin(kind.__name__, bases, names | {ORIGINAL: kind})
         self._made[id(kind)] = made
         for key, x in self._parts[id(kind)][1]:
             if isinstance(key, str) and (new := self.part(kind, key, x)) is not x:

@@ -13,14 +13,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import MethodType, ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from .._disguise import class_of
 from .._forks import late_module
-from .._trace import flatten
-from ..errors import UnsupportedError
 
 _OUTSIDE = "symgrad.numpy._outside"
 
@@ -175,42 +172,3 @@ def version_with_numbers(key: Any, value: Any) -> Any:
     if isinstance(value, type) and value.__module__ == "numpy":
         return numbers.SCALARS.get(value, version_of(value))
     return version_of(value)
-
-
-class Followed:
-    """A compiled function that is the Python function in it where it is given traced values."""
-
-    def __init__(self, compiled: Any, python: Callable[..., Any]) -> None:
-        self._compiled = compiled
-        self._python = python if hasattr(compiled, "py_func") else _of_elements(compiled, python)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves = flatten((args, kwargs))[0]
-        traced = any(class_of(x) is not type(x) for x in leaves)
-        return (self._python if traced else self._compiled)(*args, **kwargs)
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else MethodType(self, instance)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._compiled, name)
-
-
-def _of_elements(compiled: Any, python: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of arrays that ``np.vectorize`` or Numba makes of one of elements."""
-    make = late_module("symgrad.numpy").vectorize
-    if type(compiled) is np.vectorize:
-        excluded, signature = compiled.excluded, compiled.signature
-        return make(python, compiled.otypes, None, excluded, False, signature)  # type: ignore[no-any-return]
-    if compiled.signature is None:
-        results = {t.rpartition(">")[2] for t in compiled.types}
-        return make(python, results.pop() if len(results) == 1 else None)  # type: ignore[no-any-return]
-
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        raise UnsupportedError(
-            f"{python.__name__} is made by Numba's @guvectorize: it writes its result to an "
-            "argument, in machine code, which takes numbers. Write instead: the same loops in a "
-            "function that returns the result (@njit or plain), and sg.vmap over the other axes"
-        )
-
-    return refuse

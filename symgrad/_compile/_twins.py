@@ -1,0 +1,105 @@
+"""What stands in a copied function for its global names, its classes and compiled functions."""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .._disguise import class_of
+from .._forks import late_module
+from .._trace import flatten
+from ..errors import UnsupportedError
+
+
+class Scope(dict[str, Any]):
+    """Global names of a copied function, each as ``look(name, value)`` makes it of its value now.
+
+    What is assigned to them is handed on as ``back(value)``.
+
+    Python reads global names from a dictionary's subclass by ``__getitem__``, and assigns to
+    them past it.
+    """
+
+    def __init__(
+        self, names: dict[str, Any], look: Callable[[str, Any], Any], back: Callable[[Any], Any]
+    ) -> None:
+        special = {k: v for k, v in names.items() if k.startswith("__")}
+        super().__init__(special)
+        self._given, self._names, self._look, self._back = frozenset(special), names, look, back
+
+    @property
+    def real(self) -> dict[str, Any]:
+        """The user's own names."""
+        return self._names.real if isinstance(self._names, Scope) else self._names
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self._names
+
+    def __getitem__(self, name: str) -> Any:
+        if super().__contains__(name):
+            return super().__getitem__(name)
+        return self._look(name, self._names[name])
+
+    def hand_on(self) -> None:
+        """Assign to the real names what code has assigned to these."""
+        for name in self.keys() - self._given:
+            self._names[name] = self._back(self.pop(name))
+
+
+#: Where a twin keeps the class that it is the twin of.
+ORIGINAL = "__symgrad_original__"
+
+
+class Twin(ABCMeta):
+    """Classes of adapted functions, to which the objects of the original classes belong, too."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        kind = vars(cls).get(ORIGINAL)
+        return (kind is not None and isinstance(value, kind)) or super().__instancecheck__(value)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        kind = vars(cls).get(ORIGINAL)
+        return (kind is not None and issubclass(other, kind)) or super().__subclasscheck__(other)
+
+
+class Followed:
+    """A compiled function that is the Python function in it where it is given traced values."""
+
+    def __init__(self, compiled: Any, python: Callable[..., Any]) -> None:
+        self._compiled = compiled
+        self._python = python if hasattr(compiled, "py_func") else _of_elements(compiled, python)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves = flatten((args, kwargs))[0]
+        traced = any(class_of(x) is not type(x) for x in leaves)
+        return (self._python if traced else self._compiled)(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._compiled, name)
+
+
+def _of_elements(compiled: Any, python: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of arrays that ``np.vectorize`` or Numba makes of one of elements."""
+    make = late_module("symgrad.numpy").vectorize
+    if type(compiled) is np.vectorize:
+        excluded, signature = compiled.excluded, compiled.signature
+        return make(python, compiled.otypes, None, excluded, False, signature)  # type: ignore[no-any-return]
+    if compiled.signature is None:
+        results = {t.rpartition(">")[2] for t in compiled.types}
+        return make(python, results.pop() if len(results) == 1 else None)  # type: ignore[no-any-return]
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise UnsupportedError(
+            f"{python.__name__} is made by Numba's @guvectorize: it writes its result to an "
+            "argument, in machine code, which takes numbers. Write instead: the same loops in a "
+            "function that returns the result (@njit or plain), and sg.vmap over the other axes"
+        )
+
+    return refuse
