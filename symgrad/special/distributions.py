@@ -57,8 +57,8 @@ from .shapes import (
     log_derivatives,
     mixed_derivatives,
     other_beta_shape,
-    student_shape,
 )
+from .student import student_shape
 
 
 def shown(name: str, *families: str) -> Callable[..., Any]:
