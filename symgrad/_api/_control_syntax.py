@@ -19,15 +19,14 @@ errors and programs point to the user's.
 from __future__ import annotations
 
 import ast
-import contextlib
 import copy
 import inspect
-import textwrap
 from collections.abc import Callable, Sequence
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..errors import ArgumentError
+from ._definitions import code_of, definition_of, located, strip
 from ._statements import (
     assigned,
     counts,
@@ -42,8 +41,6 @@ from ._statements import (
 
 FLOW = "__flow__"
 
-#: The attribute of a function that has its source.
-SOURCE = "__symgrad_source__"
 
 #: Methods by which an array is assigned to, and that lists have not.
 _WRITING = ("fill", "partition", "put")
@@ -64,13 +61,13 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
         function = called if isinstance(called, MethodType) else function
     if isinstance(function, MethodType):
         return MethodType(converted(function.__func__, flow), function.__self__)
-    definition = _definition_of(function) if isinstance(function, FunctionType) else None
+    definition = definition_of(function) if isinstance(function, FunctionType) else None
     if not isinstance(function, FunctionType) or definition is None:
         raise ArgumentError(
             "control_flow=True rewrites the source of a function: write it with `def`, in a file "
             "or a notebook cell"
         )
-    _strip(definition)
+    strip(definition)
     made = _Rewriter(function, definition).function(definition)
     # Free variables stay free: the code is compiled within a function that has them.
     free = [*function.__code__.co_freevars, FLOW]
@@ -88,76 +85,6 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     )  # fmt: skip
     result.__kwdefaults__ = function.__kwdefaults__
     return result
-
-
-def _definition_of(function: FunctionType) -> ast.FunctionDef | None:
-    """Return the tree of a function's definition, with the lines of its file; None without any."""
-    code = function.__code__
-    try:
-        if code.co_name == "<lambda>":
-            return _lambda_of(code, ast.parse("".join(inspect.findsource(function)[0])))
-        text, first = _source_of(function)
-        tree = ast.parse(textwrap.dedent(text))
-    except (OSError, TypeError, SyntaxError):
-        return None
-    found = tree.body[0] if tree.body else None
-    if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
-        return None  # the lines may hold a lambda, too
-    ast.increment_lineno(tree, first - 1)
-    return found
-
-
-def _lambda_of(code: CodeType, file: ast.Module) -> ast.FunctionDef | None:
-    """Return the lambda whose code it is, as a ``def``: the least that holds all its places."""
-    places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
-    if not places:  # of Python run with -X no_debug_ranges
-        return None
-    first = min((line, column) for line, _, column, _ in places)
-    last = max((line, column) for _, line, _, column in places)
-    around = [
-        node for node in ast.walk(file)
-        if isinstance(node, ast.Lambda)
-        and (node.body.lineno, node.body.col_offset) <= first
-        and last <= (node.body.end_lineno, node.body.end_col_offset)
-    ]  # fmt: skip
-    if not around:
-        return None
-    node = max(around, key=lambda n: (n.body.lineno, n.body.col_offset))
-    result = _at(ast.Return(node.body), node.body)
-    return ast.copy_location(ast.FunctionDef("lambda_", node.args, [result], []), node)
-
-
-def _source_of(function: Callable[..., Any]) -> tuple[str, int]:
-    """Return a function's source and its first line.
-
-    The function keeps it: where a notebook's is sent to another process by value, with its
-    attributes, there is no file.
-    """
-    known: tuple[str, int] | None = getattr(function, SOURCE, None)
-    if known is None:
-        lines, first = inspect.getsourcelines(function)
-        known = "".join(lines), first
-        with contextlib.suppress(AttributeError, TypeError):  # it is no function of Python's
-            setattr(function, SOURCE, known)
-    return known
-
-
-def _strip(definition: ast.FunctionDef) -> None:
-    """Drop what is evaluated where a function is defined; Python may make functions of it."""
-    definition.decorator_list, definition.returns = [], None
-    definition.type_params = []  # type: ignore[attr-defined]  # since Python 3.12
-    for parameter in ast.walk(definition.args):
-        if isinstance(parameter, ast.arg):
-            parameter.annotation = None
-
-
-def code_of(code: CodeType, name: str) -> CodeType:
-    """Return the code of the function ``name`` that other code defines.
-
-    There may be others before it: defaults have lambdas, and in Python 3.14 the annotations
-    are a function.
-    """
-    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
 
 
 #: The name for what is handed to a side of a branch only to be read, or written to.
@@ -287,9 +214,9 @@ class _Rewriter(ast.NodeTransformer):
         yes, no = self.name("then"), self.name("else")
         call = _call("either", self.visit(s.test), _name(yes), _name(no), _state(names), s)
         return [
-            _define(yes, names, self.block(body, True) or [_at(ast.Pass(), s)], s),
-            _define(no, names, self.block(orelse, True) or [_at(ast.Pass(), s)], s),
-            _at(ast.Return(call), s),
+            _define(yes, names, self.block(body, True) or [located(ast.Pass(), s)], s),
+            _define(no, names, self.block(orelse, True) or [located(ast.Pass(), s)], s),
+            located(ast.Return(call), s),
         ]
 
     def loop(self, s: ast.While) -> list[ast.stmt]:
@@ -298,7 +225,7 @@ class _Rewriter(ast.NodeTransformer):
         test, body = self.name("test"), self.name("body")
         call = _call("loop", _name(test), _name(body), _state(names), _names(lent), s)
         return [
-            _define(test, names, [_at(ast.Return(self.visit(s.test)), s)], s),
+            _define(test, names, [located(ast.Return(self.visit(s.test)), s)], s),
             _define(body, names, [*self.block(s.body, False), _give(names, s)], s),
             _take(names, call, s),
         ]
@@ -309,7 +236,7 @@ class _Rewriter(ast.NodeTransformer):
         lent = [n for n in self.lent(s.body) if n != s.target.id]
         names = [*(n for n in assigned(s.body) if n != s.target.id), *lent]
         body = self.name("body")
-        bounds = _at(ast.Tuple([self.visit(a) for a in s.iter.args], ast.Load()), s)
+        bounds = located(ast.Tuple([self.visit(a) for a in s.iter.args], ast.Load()), s)
         call = _call("count", bounds, _name(body), _state(names), _names(lent), s)
         inner = [*self.block(s.body, False), _give(names, s)]
         return [_define(body, [s.target.id, *names], inner, s), _take(names, call, s)]
@@ -338,21 +265,13 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> Any:
         values = [self.visit(x) for x in (node.left, *node.comparators)]
         pairs = [
-            _at(ast.Compare(a, [op], [b]), node)
+            located(ast.Compare(a, [op], [b]), node)
             for a, op, b in zip(values, node.ops, values[1:], strict=False)
         ]
         return pairs[0] if len(pairs) == 1 else _call("both", *map(_lazy, pairs), node)
 
 
 # ---------------------------------------------------------------- making code
-
-
-def _at(node: Any, like: ast.AST) -> Any:
-    """Put a node on the line where ``like`` begins: Python takes a call's line from its end."""
-    ast.copy_location(node, like)
-    if hasattr(node, "lineno"):
-        node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
-    return node
 
 
 def _name(name: str) -> ast.Name:
@@ -367,12 +286,12 @@ def _call(method: str, *parts: Any) -> Any:
     """Return the call of a method of the flow; the last part gives the line."""
     *args, like = parts
     target = ast.Attribute(_name(FLOW), method, ast.Load())
-    return _at(ast.Call(target, args, []), like)
+    return located(ast.Call(target, args, []), like)
 
 
 def _lazy(body: ast.expr) -> ast.expr:
     empty = ast.arguments([], [], None, [], [], None, [])
-    lazy: ast.expr = _at(ast.Lambda(empty, body), body)
+    lazy: ast.expr = located(ast.Lambda(empty, body), body)
     return lazy
 
 
@@ -387,16 +306,16 @@ def _define(name: str, parameters: Sequence[str], body: list[ast.stmt], like: as
     template = ast.parse("def f(): pass").body[0]
     assert isinstance(template, ast.FunctionDef)
     template.name, template.args, template.body = name, arguments, body
-    return _at(template, like)
+    return located(template, like)
 
 
 def _give(names: Sequence[str], like: ast.AST) -> Any:
     values = [_call("value", _lazy(_name(n)), _name(n)) for n in names]
-    return _at(ast.Return(ast.Tuple(values, ast.Load())), like)
+    return located(ast.Return(ast.Tuple(values, ast.Load())), like)
 
 
 def _take(names: Sequence[str], call: Any, like: ast.AST) -> Any:
     if not names:
-        return _at(ast.Expr(call), like)
+        return located(ast.Expr(call), like)
     target = ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())
-    return _at(ast.Assign([target], call), like)
+    return located(ast.Assign([target], call), like)
