@@ -2,10 +2,7 @@
 
 The first passes through a graph run at once, node by node, under NumPy. A structure (ops,
 parameters, shapes, types, numbers written in the code, and how they hang together) that has
-been seen ``AFTER`` times becomes one kernel: the recorded ops are built as a graph once more,
-the compiler's reverse pass differentiates it, and the values that the record holds take the
-place of the nodes that computed them. So a kernel reads exactly what the NumPy rules read; its
-rounding is promised, so that it gives the same bits.
+been seen ``AFTER`` times becomes one kernel (``_kernel``), which gives the same bits.
 
 When to compile depends on counts alone, never on a clock: the same program gives the same
 bits in every run. Kernels can only be bought for work that was done: what they are expected
@@ -20,21 +17,15 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
-
-from .._api._transforms import compile
 from .._forks import free_in_children
-from .._graph import Input, Literal, apart, apply
-from .._graph import Node as GraphNode
 from .._op import Bodied
-from .._reverse import pull_back
-from .._state import now, within
-from .._trace import Traced, as_node
+from .._state import now
 from ..errors import SymgradError
+from ._kernel import Kernel, build, written_out
 from ._node import AccumulateGrad, Backward, Node
 
 T = TypeVar("T")
@@ -234,7 +225,7 @@ def describe(order: Sequence[Node]) -> tuple[Any, list[Any]] | None:
     return made, arrays
 
 
-# ---------------------------------------------------------------- the kernel
+# ---------------------------------------------------------------- a kernel for it
 
 
 def _buy(entry: _Entry, order: Sequence[Node], gradient: Any, arrays: Sequence[Any]) -> None:
@@ -261,142 +252,3 @@ def _buy(entry: _Entry, order: Sequence[Node], gradient: Any, arrays: Sequence[A
         sys.stderr.write(
             f"symgrad: backward of {ops} ops{place}, seen {entry.count + 1} times: {note}\n"
         )
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A compiled backward pass, which gives the bits of the pass node by node.
-
-    Attributes
-    ----------
-    function:
-        Takes the root's gradient, what the rules read, and ``more``; returns the gradients of
-        the leaves.
-    more:
-        Constants and leaves that no rule reads but the compiler's formula does: the place of
-        a node in the pass, and of the operand; None for a leaf itself.
-    """
-
-    function: Callable[..., Any]
-    more: tuple[tuple[int, int | None], ...]
-
-    def __call__(self, order: Sequence[Node], gradient: Any, arrays: Sequence[Any]) -> Any:
-        """Return the gradients; None if one of ``more`` was overwritten since it was used."""
-        rest = []
-        if self.more:
-            first = min(n.seq for n in order if isinstance(n, Backward))
-            for k, slot in self.more:
-                node = order[k]
-                if slot is None:
-                    assert isinstance(node, AccumulateGrad)
-                    x: Any = node.variable
-                else:
-                    assert isinstance(node, Backward)
-                    assert node.saved is not None
-                    x = node.saved[slot]
-                cell = getattr(x, "_cell", None)
-                if cell is not None and cell.written > first:
-                    return None
-                array = getattr(x, "_data", x)
-                rest.append(array if array.ndim else array[()])
-        return self.function(gradient[()], *arrays, *rest)
-
-
-def build(order: Sequence[Node], gradient: Any) -> Kernel:
-    """Return the kernel of a pass, for a gradient of the root like the given one."""
-    start = Input("gradient", gradient.shape, gradient.dtype)
-    leaves = [n for n in order if isinstance(n, AccumulateGrad)]
-    with apart():  # equal ops have each its own node on the way back
-        nodes, read, constants = _recorded(order)
-        wrt = [nodes[n] for n in leaves]
-        found = pull_back([nodes[order[0]]], [start], wrt)
-    pulled = [
-        g if g is not None else as_node(Traced(Literal(0.0, x.dtype)) * np.ones(x.shape, x.dtype))
-        for g, x in zip(found, wrt, strict=True)
-    ]
-    place: dict[GraphNode, tuple[int, int | None]] = {
-        nodes[n]: (order.index(n), None) for n in leaves
-    }
-    place |= {x: (order.index(n), slot) for (n, slot), x in constants.items()}
-    given = {start, *read}
-    more = [n for n in _behind(pulled, given) if n in place]
-
-    def backward(*values: Any) -> Any:
-        new = dict(zip([start, *read, *more], map(as_node, values), strict=True))
-        for node in _behind(pulled, new):
-            operands = tuple(new[x] for x in node.operands)
-            if operands == node.operands:
-                new[node] = node
-            else:
-                with within(where=node.where):
-                    new[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
-        return tuple(Traced(new[n]) for n in pulled)
-
-    return Kernel(compile(backward, dynamic=False, rounding="numpy"), tuple(place[n] for n in more))
-
-
-def _behind(outputs: Sequence[GraphNode], given: Container[GraphNode]) -> list[GraphNode]:
-    """Return the nodes that ``outputs`` need beside those given, operands first."""
-    done: set[GraphNode] = set()
-    order: list[GraphNode] = []
-    stack = [n for n in outputs if n not in given]
-    while stack:
-        node = stack[-1]
-        waiting = [x for x in node.operands if x not in done and x not in given]
-        if waiting and node not in done:
-            stack += waiting
-            continue
-        stack.pop()
-        if node not in done:
-            done.add(node)
-            order.append(node)
-    return order
-
-
-def _recorded(
-    order: Sequence[Node],
-) -> tuple[dict[Node, GraphNode], list[GraphNode], dict[tuple[Node, int], GraphNode]]:
-    """Return the recorded ops as a graph, what the rules read of it, and the constants.
-
-    What is read is in the order of :func:`describe`, constants are by node and operand.
-    """
-    nodes: dict[Node, GraphNode] = {}
-    constants: dict[tuple[Node, int], GraphNode] = {}
-    for k, node in reversed(list(enumerate(order))):
-        if isinstance(node, AccumulateGrad):
-            nodes[node] = Input(f"x{k}", node.variable.shape, node.variable.dtype)
-            continue
-        assert isinstance(node, Backward)
-        assert node.saved is not None
-        operands: list[Any] = []
-        for slot, (edge, x) in enumerate(zip(node.edges, node.saved, strict=True)):
-            array = getattr(x, "_data", x)
-            if edge is not None:
-                operands.append(Traced(nodes[edge]))
-            elif written_out(array):
-                operands.append(array[()])
-            else:
-                made = constants[node, slot] = Input(f"c{k}_{slot}", array.shape, array.dtype)
-                operands.append(Traced(made))
-        with within(where=node.where):
-            nodes[node] = as_node(node.op(*operands, **node.params))
-    read: list[GraphNode] = []
-    taken: set[Node] = set()
-    for node in order:
-        if not isinstance(node, Backward):
-            continue
-        for slot, (edge, needed) in enumerate(zip(node.edges, node.rule.needs, strict=True)):
-            if needed and edge is not None and edge not in taken:
-                taken.add(edge)
-                read.append(nodes[edge])
-            elif needed and (node, slot) in constants:
-                read.append(constants[node, slot])
-        if node.rule.reads_result and node not in taken:
-            taken.add(node)
-            read.append(nodes[node])
-    return nodes, read, constants
-
-
-def written_out(array: Any) -> bool:
-    """Tell whether a constant is part of the structure: numbers in the code, and whole ones."""
-    return isinstance(array, np.generic) or (array.ndim == 0 and array.dtype.kind != "f")

@@ -23,8 +23,8 @@ from .._rewrite import POWERS, Way, between, index, shortcuts
 from .._state import within
 from .._trace import Traced, as_node
 from ..errors import SymgradError
-from ._compiled import written_out
 from ._composed import Composed
+from ._kernel import written_out
 from ._node import AccumulateGrad, Backward, Node
 
 #: How far behind a node formulas go, in ops, and how many ops are looked at.
