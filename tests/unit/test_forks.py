@@ -52,7 +52,7 @@ from symgrad import _forks
 X = np.linspace(0.1, 1.0, 5)
 f = sg.grad(lambda x: np.sum(x**3))
 f(X)
-[[known]] = f._specializations.values()
+[[known]] = f._kinds._groups.values()
 
 def aside(*blocks, seconds=60.0):
     "Have a thread be in these blocks for a while."

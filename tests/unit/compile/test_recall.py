@@ -79,7 +79,7 @@ CALLS: dict[str, tuple[Callable[[], Any], tuple[Any, ...], dict[str, Any]]] = {
 
 def made(function: Any) -> list[Any]:
     """Return what a function has been specialized to."""
-    return [s for known in function._specializations.values() for s in known]
+    return [s for known in function._kinds._groups.values() for s in known]
 
 
 def recalled(function: Any) -> bool:

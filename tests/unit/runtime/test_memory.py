@@ -18,7 +18,7 @@ import pytest
 from numpy._core import multiarray
 
 import symgrad as sg
-from symgrad._compile import _code, _function
+from symgrad._compile import _code, _kinds
 from symgrad._runtime import _memory, structures
 from symgrad._runtime import _memory_code as memory
 from symgrad._runtime._structures import MemoryHandler
@@ -317,14 +317,14 @@ def repeated(x: Any) -> Any:
 def test_a_function_keeps_the_specialisations_that_were_used_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_function, "KEPT", 3)
+    monkeypatch.setattr(_kinds, "KEPT", 3)
     f = sg.compile(repeated)
     held = f._specialization((np.ones(2),), {}).function
     codes = {n: weakref.ref(f._specialization((np.ones(n),), {}).function) for n in (2, 3, 4)}
     for n in (3, 2, 5, 2):
         assert f(np.ones(n)) == n
     assert f.traces == 4
-    assert sum(map(len, f._specializations.values())) == 3
+    assert sum(map(len, f._kinds._groups.values())) == 3
     gc.collect()
     assert [n for n in codes if codes[n]() is None] == [4]
     for n in range(6, 10):

@@ -63,7 +63,7 @@ for name, (f, args) in list(PROGRAMS.items())[int(sys.argv[1])::int(sys.argv[2])
             np.testing.assert_allclose(a, b, rtol=close, atol=close * scale, err_msg=name)
         else:
             np.testing.assert_array_equal(a, b, err_msg=name)
-    [made] = [s for group in function._specializations.values() for s in group]
+    [made] = [s for group in function._kinds._groups.values() for s in group]
     assert made.function is _code._missing, name
     assert made.kernel(into=False).signatures, name
 
