@@ -17,11 +17,11 @@ import numpy as np
 from .._disguise import array_class, stands_for
 from .._graph import Node
 from .._graph._types import promote
-from .._op import Linear, Map, Op, registry
+from .._op import Op, registry
 from .._ops import CAST
-from ..errors import DTypeError, TraceError, UnsupportedError
+from ..errors import DTypeError, TraceError
 from ._arrays import ArrayMethods, add_operators, declines
-from ._bind import as_node, bind, cast, kind_of
+from ._bind import as_node, cast, kind_of
 from ._masked import Masked, masked_by
 from ._numberless import SPARSE, whole
 from ._traced import Traced, as_traced, known_index
@@ -29,7 +29,6 @@ from ._tree import Pair, flatten
 from ._views import Layout
 
 _OPS = registry.ops
-_LINEAR = ("view", "assemble", "gather", "scatter", "reduce", "scan", "map")
 
 
 def is_complex(value: Any) -> bool:
@@ -100,7 +99,7 @@ class Complex(ArrayMethods, Pair):
 
     @staticmethod
     def __symgrad_bind__(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        return bind_complex(op, operands, params)
+        return Traced.with_complex(op, operands, params)
 
     # ---------------------------------------------------------------- what it is
 
@@ -207,7 +206,7 @@ class Complex(ArrayMethods, Pair):
     def _in_place(self, name: str, other: Any) -> Any:
         if not self.ndim:
             return NotImplemented
-        self[...] = bind_complex(_OPS[name], (self, other), {})
+        self[...] = Traced.with_complex(_OPS[name], (self, other), {})
         return self
 
     # ---------------------------------------------------------------- what it refuses
@@ -225,7 +224,7 @@ class Complex(ArrayMethods, Pair):
         )
 
     def __bool__(self) -> bool:
-        return bool(bind_complex(_OPS["NotEqual"], (self, 0), {}))
+        return bool(Traced.with_complex(_OPS["NotEqual"], (self, 0), {}))
 
     def __complex__(self) -> complex:
         self._leaked("a Python complex (`complex(z)`, `cmath.sin(z)`)", "np.sin(z), np.exp(z), ...")
@@ -275,22 +274,22 @@ class Complex(ArrayMethods, Pair):
         """Return the value converted to another complex type, or to whether it is not 0."""
         if np.dtype(dtype) == self.dtype and not copy:
             return self
-        return bind_complex(CAST, (self,), {"dtype": np.dtype(dtype)})
+        return Traced.with_complex(CAST, (self,), {"dtype": np.dtype(dtype)})
 
     # ---------------------------------------------------------------- unary operators
 
     def __neg__(self) -> Any:
-        return bind_complex(_OPS["Negative"], (self,), {})
+        return Traced.with_complex(_OPS["Negative"], (self,), {})
 
     def __abs__(self) -> Any:
-        return bind_complex(_OPS["Absolute"], (self,), {})
+        return Traced.with_complex(_OPS["Absolute"], (self,), {})
 
 
 def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Complex, other: Any) -> Any:
         if isinstance(other, (str, bytes, type(None))) or declines(other):
             return NotImplemented
-        return bind_complex(_OPS[name], (other, self) if swap else (self, other), {})
+        return Traced.with_complex(_OPS[name], (other, self) if swap else (self, other), {})
 
     return method
 
@@ -379,57 +378,3 @@ def flatten_traced(value: Any) -> tuple[list[Any], Any]:
     if not any(is_complex(leaf) for leaf in leaves):
         return leaves, tree
     return flatten(tree.unflatten([complex_of(x) if is_complex(x) else x for x in leaves]))
-
-
-# ---------------------------------------------------------------- carrying out ops
-
-
-def bind_complex(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Apply an op to operands of which one is complex, part by part."""
-    if not any(map(is_complex, operands)):
-        if op is not CAST or np.dtype(params["dtype"]).kind != "c":
-            return Traced(bind(op, operands, params))
-        operands = (complex_of(*operands),)
-    if op.parts is not None:
-        result = op.parts(*map(lifted, operands), **params)
-        if not isinstance(result, tuple):
-            return result
-        # A part may be that of an operand, which keeps its own name.
-        return Complex.of(*(x.own(x.layout) if isinstance(x, Traced) else x for x in result))
-    if op.kind == "contract":
-        a, b = map(lifted, operands)
-        return _bilinear(op, a, b, params)
-    if op.kind in _LINEAR and op.linear is not None:
-        return _linear(op, op.linear, operands, params)
-    raise UnsupportedError(
-        f"{op.name} is not defined for complex values"
-        f"{'' if isinstance(op, Map) else ' here'}: take z.real, z.imag or np.abs(z), or write it "
-        "in functions that are (see the page on complex numbers, docs/complex.md)"
-    )
-
-
-def _linear(op: Op, rule: Linear, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Apply an op that is linear in its operands, or some of them, to each part."""
-    places = rule.places(len(operands))
-    values = [complex_of(x) if k in places else x for k, x in enumerate(operands)]
-    for k, x in enumerate(operands):
-        if k not in places and is_complex(x):
-            raise DTypeError(f"{op.name}: a complex value cannot be a condition or an index")
-    return Complex.of(
-        *(
-            op(*(getattr(x, part) if k in places else x for k, x in enumerate(values)), **params)
-            for part in ("real", "imag")
-        )
-    )
-
-
-def _bilinear(op: Op, a: Any, b: Any, params: dict[str, Any]) -> Any:
-    """Apply a product of two operands: four real products, or two if one of them is real."""
-    if not isinstance(a, Complex):
-        return Complex.of(op(a, b.real, **params), op(a, b.imag, **params))
-    if not isinstance(b, Complex):
-        return Complex.of(op(a.real, b, **params), op(a.imag, b, **params))
-    return Complex.of(
-        op(a.real, b.real, **params) - op(a.imag, b.imag, **params),
-        op(a.real, b.imag, **params) + op(a.imag, b.real, **params),
-    )

@@ -47,6 +47,7 @@ BY_NAME = {
     "_tensor/_shortcuts.py": "quotients and powers by numbers",
     "_trace/_bind.py": "casts of what has the type already; sizes that are 1 under a guard",
     "_trace/_complex.py": "casts to complex types; complex arrays that lie as pairs",
+    "_trace/_complex_ops.py": "casts to complex types",
     "_trace/_operators.py": "powers of whole numbers: what NumPy refuses",
     "_trace/_stored.py": "views that are slices can be written through at once",
     "_trace/_traced.py": "operators, conversions; what is read of written slices",
