@@ -508,18 +508,23 @@ def equal(quick: bool) -> None:
             value = np.max(gained + 0.95 * value, axis=1)
         return np.mean(value)
 
+    def triangle(a: Any, b: Any) -> Any:  # a product by rows, of all lengths
+        rows = [np.sum(a[i, : i + 1, np.newaxis] * b[: i + 1], axis=0) for i in range(len(a))]
+        return np.sum(np.sin(np.stack(rows)))
+
     weights = [(rng.normal(size=(20, 20)), np.zeros(20)) for _ in range(2 if quick else 6)]
     cases: tuple[tuple[str, Any, tuple[Any, ...]], ...] = (
         ("sweeps", sweeps, (rng.normal(size=(40, 40)), rng.normal(size=(40, 40)))),
         ("layers", layers, (weights, rng.normal(size=(50, 20)))),
         ("value iteration", values, (0.4, np.linspace(0.05, 0.5, 60))),
+        ("rows of a triangle", triangle, (rng.normal(size=(20, 20)), rng.normal(size=(20, 15)))),
     )
     print("equal: loops that come again, gradients; first call in s, call in us")
     row("", *(f"{how}, {what}" for how in ("each", "once") for what in ("first", "call")))
     for name, function, args in cases:
         figures = []
-        for sharing in (lambda functions, _: functions, _llvm_module.shared):
-            with setting(_llvm_module, "shared", sharing):
+        for sharing in (lambda functions, *_: functions, _llvm_module.written_once):
+            with setting(_llvm_module, "written_once", sharing):
                 made = sg.grad(function)
                 start = time.process_time()
                 made(*args)

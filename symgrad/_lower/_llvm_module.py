@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import sympy as sp
 
 from .._runtime import vector_width
 from .._runtime._interface import constant_text
+from ._alike import written_once
 from ._simd_variants import Definition, definitions
 
 #: With more instructions of SIMD functions than this in the places of their calls, they stay
@@ -25,47 +25,6 @@ TURNS = {
     4: ', !{!"llvm.loop.vectorize.width", i32 4}, !{!"llvm.loop.interleave.count", i32 1}'
     + _ROLLED,
 }
-
-#: The name of a function of one program, with what says that only its module calls it.
-_OWN = re.compile(r"define internal [^@]*@(symgrad\.[\w.]+)\(")
-_CALLED = re.compile(r"@(symgrad\.[\w.]+)")
-
-#: What a function may name as it likes: its loops' metadata, labels, and values.
-_LOCAL = re.compile(r"!llvm\.loop !(\d+)|^([\w.]+):|%([\w.]+)", re.MULTILINE)
-
-
-def shared(functions: Iterable[str], turns: list[int]) -> Iterator[str]:
-    """Yield the functions of a module, those that are equal but for names once.
-
-    A layer, a sweep, a stage or a step that Python repeats gives the same loops again, of other
-    arrays, and LLVM takes milliseconds for each. A function comes before its callers, so that
-    these are equal where what they call has become one function. ``turns`` are as in
-    :attr:`Module.loops`.
-    """
-    instead: dict[str, str] = {}
-    known: dict[str, str] = {}
-    for text in functions:
-        text = _CALLED.sub(lambda m: f"@{instead.get(m[1], m[1])}", text)
-        own = _OWN.match(text)
-        if own is not None:
-            first = known.setdefault(_unnamed(text, own[1], turns), own[1])
-            if first != own[1]:
-                instead[own[1]] = first
-                continue
-        yield text
-
-
-def _unnamed(text: str, name: str, turns: list[int]) -> str:
-    """Return a function's text with numbers for what it names, in their order."""
-    numbers: dict[str, str] = {}
-
-    def number(found: re.Match[str]) -> str:
-        loop, label, value = found.groups()
-        if loop is not None:
-            return f"!{turns[int(loop) - 2]}"
-        return numbers.setdefault(label or value, f"%{len(numbers)}")
-
-    return _LOCAL.sub(number, text.replace(f"@{name}(", "@(", 1))
 
 
 class Module:
@@ -162,7 +121,7 @@ class Module:
         simd: Iterable[str] = self.definitions.values()
         if self.inlined > MOST_INLINED:
             simd = (text.replace("alwaysinline", "noinline", 1) for text in simd)
-        functions = shared(self.functions, self.loops)
+        functions = list(written_once(self.functions, self.loops, self.attribute("noinline")))
         parts = [self.few, *self._tables(), *self.pointers.values(), *simd, *functions]
         parts += self.declarations.values()
         parts += [f"attributes #{n} = {{ {text} }}" for text, n in self.attributes.items()]
