@@ -262,6 +262,60 @@ def test_an_error_names_the_chunk() -> None:
     assert "chunk 2 (counted from 0) of 3, on this machine" in "".join(found.value.__notes__)
 
 
+def unread(k: int, bad: int = 1) -> Any:
+    if k == bad:
+        raise OSError("no such file")
+    return np.full((k + 1, 3), 0.5)
+
+
+#: Data of which chunk 1 cannot be made, and the name of the task.
+UNMADE: dict[str, tuple[str, Any]] = {
+    "delayed": ("unread-", lambda: [dask.delayed(unread)(k) for k in range(3)]),
+    "steps": ("unread-", lambda: [2.0 * dask.delayed(unread)(k) for k in range(3)]),
+    "array": ("unread-", lambda: 1.0 + da.concatenate(
+        [da.from_delayed(dask.delayed(unread)(k), (k + 1, 3), float) for k in range(3)])),
+    "blocks": ("unread-", lambda: da.map_blocks(
+        lambda block_info=None: unread(block_info[None]["chunk-location"][0]), name="unread-blocks",
+        chunks=((1, 2, 3), (3,)), dtype=float)),
+}  # fmt: skip
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("data", UNMADE)
+def test_an_error_in_making_a_chunk_names_it(data: str) -> None:
+    name, make = UNMADE[data]
+    slope = sgd.grad(lambda w, x: x @ w, data=1)
+    for call in (lambda: slope(W, make()), lambda: dask.compute(slope.delayed(W, make()), 1)):
+        with pytest.raises(OSError, match="no such file") as found:
+            call()
+        (note,) = found.value.__notes__
+        assert name in note
+        assert note.endswith(", which makes chunk 1 (counted from 0) of 3, on this machine")
+
+
+def test_an_error_in_making_several_chunks_says_so() -> None:
+    whole = dask.delayed(unread)(1)
+    parts = [*(whole[k:] for k in range(2)), dask.delayed(unread)(2)]
+    with pytest.raises(OSError, match="no such file") as found:
+        sgd.grad(lambda w, x: x @ w, data=1)(W, parts)
+    (note,) = found.value.__notes__
+    assert note.endswith(", which makes several of 3 chunks, on this machine")
+
+
+def test_chunks_are_made_once_for_a_loss_and_another_use() -> None:
+    made: list[int] = []
+
+    def make(k: int) -> Any:
+        made.append(k)
+        return np.full((k, 3), 0.5)
+
+    parts = [dask.delayed(make)(k) for k in (0, 1, 4)]
+    slope, *chunks = dask.compute(sgd.grad(lambda w, x: x @ w, data=1).delayed(W, parts), *parts)
+    np.testing.assert_array_equal(slope, np.full(3, 2.5))
+    assert [len(x) for x in chunks] == [0, 1, 4]
+    assert sorted(made) == [0, 1, 4]
+
+
 def twice() -> Any:
     """Return a dataframe with two columns of one name."""
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")

@@ -133,6 +133,28 @@ def test_an_error_names_chunk_and_worker(client: Any) -> None:
     assert f"in chunk 7 (counted from 0) of {CHUNKS}, on worker tcp://127.0.0.1:" in note
 
 
+def test_an_error_in_making_a_chunk_names_chunk_and_worker(client: Any) -> None:
+    def unread(k: int) -> Any:
+        if k == 2:
+            raise OSError("no such file")
+        return load(k)
+
+    slope = sgd.grad(loss, data=1)
+    parts = [dask.delayed(unread)(k, dask_key_name=f"unread-{k}") for k in range(4)]
+    chunk = "in unread-2, which makes chunk 2 (counted from 0) of 4"
+    for call in (lambda: slope(W, parts), lambda: slope.delayed(W, parts).compute()):
+        with pytest.raises(OSError, match="no such file") as found:
+            call()
+        (note,) = found.value.__notes__
+        assert note.startswith(f"{chunk}, on worker tcp://127.0.0.1:")
+    again = [dask.delayed(unread)(k, dask_key_name=f"again-{k}") for k in range(4)]
+    held = client.persist(again)  # Dask does not say on which worker it failed
+    for _ in range(2):  # the second time with the same error
+        with pytest.raises(OSError, match="no such file") as found:
+            slope(W, held)
+        assert found.value.__notes__ == [chunk.replace("unread", "again")]
+
+
 def test_a_chunk_that_kills_its_workers_is_named(client: Any) -> None:
     def load_and_die(k: int) -> Any:
         return load(k) if k else os._exit(1)

@@ -114,7 +114,7 @@ def value_and_grad(
     ------
     ArgumentError, ShapeError
         When called, if data are not in chunks, or their chunks do not belong together. An error
-        of the loss has a note that names the chunk and the worker.
+        of the loss, or of a task that makes a chunk, has a note that names chunk and worker.
 
     Notes
     -----

@@ -9,17 +9,32 @@ from typing import Any
 import dask
 import dask.array as da
 import numpy as np
-from dask._task_spec import Task, TaskRef
+from dask._task_spec import Task, TaskRef, convert_legacy_graph
 from dask.array.optimization import optimize
 from dask.base import is_dask_collection
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
+from dask.utils import ensure_dict
+from distributed import futures_of
 
 from .._trace import flatten
 from .._trace._tree import is_number_list
 from ..errors import ArgumentError
 from ._data import Chunks, check_fit, chunks_of
-from ._tasks import FAN, FREE, Step, Work, added, built, finished, kinds, part_of, rows_from, whole
+from ._tasks import (
+    FAN,
+    FREE,
+    Making,
+    Step,
+    Work,
+    added,
+    built,
+    finished,
+    kinds,
+    part_of,
+    rows_from,
+    whole,
+)
 from ._travel import to_bytes
 
 _NUMBERS = (np.ndarray, np.generic, float, complex)
@@ -85,7 +100,7 @@ class Call:
         chunks, keys = self.chunks, []
         for k, chunk in enumerate(chunks):
             key = (self.key(), k, *(0,) * axes)
-            place = f"chunk {k} (counted from 0) of {len(chunks)}"
+            place = _place(k, len(chunks))
             inputs = [TaskRef(x) for x in chunk]
             self._tasks[key] = Task(key, function, TaskRef(self._step), place, *options, *inputs)
             keys.append(key)
@@ -106,12 +121,51 @@ class Call:
         """Return the result of one more task as one of Dask's collections."""
         key = self.key("result")
         self._tasks[key] = Task(key, function, *inputs)
-        return Delayed(key, optimize(self.graph(key), [key]), layer=key)
+        return Delayed(key, self._naming(optimize(self.graph(key), [key])), layer=key)
+
+    def _naming(self, graph: Any) -> dict[Any, Any]:
+        """Have the tasks that make chunks say of which one an error is; their keys stay.
+
+        What fails before a chunk is there is never handed to the tasks of this call.
+        """
+        tasks: dict[Any, Any] = dict(convert_legacy_graph(ensure_dict(graph)))
+        makes: dict[Any, int | None] = {}  # the chunk that a task is for, None for several
+        for k, chunk in enumerate(self.chunks):
+            below = list(chunk)
+            while below:
+                key = below.pop()
+                if makes.get(key, -1) not in (k, None):
+                    makes[key] = None if key in makes else k
+                    below += tasks[key].dependencies if key in tasks else ()
+        count = len(self.chunks)
+        self._makers = {key: f"{key}, which makes {_place(k, count)}" for key, k in makes.items()}
+        for key, place in self._makers.items():
+            node = tasks.get(key)
+            if isinstance(node, Task) and not node.is_coro:
+                making = Making(place, node)
+                tasks[key] = Task(key, making, *map(TaskRef, making.inputs))
+        return tasks
+
+    def name_held(self, error: Exception) -> None:
+        """Note on an error which chunk it is of, if a task made before the call has failed."""
+        futures = {f.key: f for found in self._found for f in futures_of(found.collections)}
+        for key, place in self._makers.items():
+            held, note = futures.get(key), f"in {place}"
+            if held is None or held.status != "error" or repr(held.exception()) != repr(error):
+                continue
+            if not any(said.startswith(note) for said in getattr(error, "__notes__", ())):
+                error.add_note(note)
+            return
 
     def graph(self, name: str) -> HighLevelGraph:
         """Return Dask's graph, in which the layer of this call has a name."""
         collections = [c for found in self._found for c in found.collections]
         return HighLevelGraph.from_collections(name, self._tasks, dependencies=collections)
+
+
+def _place(k: int | None, count: int) -> str:
+    which = "several" if k is None else f"chunk {k} (counted from 0)"
+    return f"{which} of {count}" + " chunks" * (k is None)
 
 
 def _is_number(leaf: Any) -> bool:
@@ -158,7 +212,12 @@ class Chunked:
         call = self._call(*args, **kwargs)
         # The arguments travel in the graph, whatever their size: once, and again if they are lost.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            found = self._last(call, whole).compute(optimize_graph=False)
+            last = self._last(call, whole)
+            try:
+                found = last.compute(optimize_graph=False)
+            except Exception as error:
+                call.name_held(error)
+                raise
         return built(found, call.kinds)
 
 

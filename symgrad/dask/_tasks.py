@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from dask._task_spec import Task
+from dask.utils import funcname
 from distributed import get_worker
 
 from .._trace import flatten
@@ -208,6 +210,18 @@ def rows_of(given: Sequence[Any]) -> int:
     return int(shapes[0][0])  # type: ignore[index]
 
 
+class Making:
+    """A task of the user's that makes chunks; its errors name them."""
+
+    def __init__(self, place: str, node: Task) -> None:
+        self.place, self.node, self.inputs = place, node, tuple(node.dependencies)
+        self.__name__ = funcname(node.func)  # in Dask's logs
+
+    def __call__(self, *values: Any) -> Any:
+        with named(self.place):
+            return self.node(dict(zip(self.inputs, values, strict=True)))
+
+
 @contextlib.contextmanager
 def named(place: str) -> Iterator[None]:
     """Note on errors which chunk they are of, and which worker had it."""
@@ -225,5 +239,5 @@ def _here() -> str:
         return "this machine"
 
 
-__all__ = ["FAN", "FREE", "Part", "Step", "Work", "added", "built", "finished", "kinds",
+__all__ = ["FAN", "FREE", "Making", "Part", "Step", "Work", "added", "built", "finished", "kinds",
            "part_of", "rows_from", "whole"]  # fmt: skip
