@@ -9,8 +9,8 @@ turns; shown is the least of several calls after the first, on the clock and of 
 together, and how many times symgrad's it is: on the clock with as many threads, of all threads
 with one. The latter tells more on a busy machine; the last column is JAX's over it.
 
-A universal function's results are NumPy's, in memory that the system has to clear; symgrad's
-``vmap`` has the memory of results that are gone, as ``out=`` has the caller's.
+New memory has to be cleared by the system first. symgrad's results have the memory of those that
+are gone, as ``out=`` has the caller's; NumPy's, Numba's and JAX's are new in each call.
 
 Below are bounds, in the time of all threads. "Memory alone": NumPy's sums of the same arrays, and
 NumPy's constants in the place of the results, new ones and those of before. "Divisions alone": the

@@ -34,6 +34,7 @@ _state = (ctypes.c_int64 * code.WORDS)()
 _handler = MemoryHandler(NAME, 1)
 _lock = free_in_children(threading.Lock())
 _engine: Any = None
+_arrays = False
 
 
 def _default() -> int:
@@ -99,15 +100,16 @@ def get_kept_memory() -> int:
     return _state[1]
 
 
-def load_memory(load: Callable[[str], Any]) -> None:
+def load_memory(load: Callable[[str], Any]) -> bool:
     """Make the functions known to LLVM that take and give memory.
 
-    ``load`` gives LLVM's engine of an assembly text, compiled.
+    ``load`` gives LLVM's engine of an assembly text, compiled. Returned is whether NumPy takes
+    the handler ``HANDLER`` for arrays.
     """
     global _engine
     with _lock:
         if _engine is not None:
-            return
+            return _arrays
         llvm.add_symbol(code.STATE, ctypes.addressof(_state))
         if _structures.FAULT is None:
             engine, capsule = _with_arrays(load)
@@ -119,10 +121,12 @@ def load_memory(load: Callable[[str], Any]) -> None:
         for thing in (engine, capsule, _handler, _state):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
         _engine = engine
+        return _arrays
 
 
 def _with_arrays(load: Callable[[str], Any]) -> tuple[Any, Any]:
     """Return the engine, and the capsule by which NumPy knows the handler of its arrays."""
+    global _arrays
     bind_python()
     make = ctypes.pythonapi.PyCapsule_New
     make.restype = ctypes.py_object
@@ -132,7 +136,8 @@ def _with_arrays(load: Callable[[str], Any]) -> tuple[Any, Any]:
     engine = load(code.text() + code.array_text())
     for symbol in code.HANDLERS:
         setattr(_handler, symbol.rpartition(".")[2], engine.get_function_address(symbol))
-    empty = code.EMPTY if _takes_handlers(engine) else code.PLAIN
+    _arrays = _takes_handlers(engine)
+    empty = code.EMPTY if _arrays else code.PLAIN
     llvm.add_symbol(code.EMPTY, engine.get_function_address(empty))
     return engine, capsule
 

@@ -41,7 +41,12 @@ DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 #: The version of NumPy's binary interface, and places in its table of C functions
 #: (``numpy/__multiarray_api.h``), the first of which tells the version.
 NUMPY_INTERFACE = 0x02000000
-NUMPY_TABLE = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_Empty": 184}
+NUMPY_TABLE = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_Empty": 184,
+               "PyDataMem_SetHandler": 304}  # fmt: skip
+
+#: Where a type has its ``tp_vectorcall_offset``: where its objects have the C function by which
+#: they are called.
+CALLER_AT = HEADER + 40
 
 
 def word(at: int) -> int:
@@ -118,6 +123,13 @@ class Universal(ctypes.Structure):
         if (record.nin, record.nout, record.nargs) != (ufunc.nin, ufunc.nout, ufunc.nargs):
             raise RuntimeError('NumPy\'s universal functions are not known; use backend="numpy"')
         return record
+
+    @staticmethod
+    def caller(ufunc: Any) -> ctypes.c_void_p | None:
+        """Return the place of the C function that calls a universal function, if it has one."""
+        at = word(id(type(ufunc)) + CALLER_AT)
+        known = 0 < at <= type(ufunc).__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
+        return ctypes.c_void_p.from_address(id(ufunc) + at) if known else None
 
 
 def capsule_name(capsule: Any) -> bytes:

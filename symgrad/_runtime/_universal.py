@@ -18,18 +18,25 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakValueDictionary
 
+import llvmlite.binding as llvm
 import numpy as np
 from numpy._core import _multiarray_umath
 
 from .._forks import free_in_children
 from ._entry import WRITEABLE
+from ._memory import load_memory
+from ._memory_code import HANDLER, LEAST
 from ._python import bind_functions, bind_python
-from ._structures import Universal, capsule_pointer
+from ._structures import RANK_AT, SHAPE_AT, TYPE_AT, Universal, capsule_pointer
 
-LOOP = "symgrad.universal.loop"
+LOOP, CALL = "symgrad.universal.loop", "symgrad.universal.call"
 
-#: CPython's functions that it calls.
-PYTHON = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_Occurred", "PyObject_Vectorcall")
+#: NumPy's C function by which universal functions are called.
+NUMPYS = "symgrad.numpy.ufunc_call"
+
+#: CPython's functions that they call.
+PYTHON = ("PyGILState_Ensure", "PyGILState_Release", "PyErr_Occurred", "PyObject_Vectorcall",
+          "PyErr_Fetch", "PyErr_Restore", "PyErr_Clear")  # fmt: skip
 
 #: ``PyUFunc_FromFuncAndDataAndSignatureAndIdentity`` in NumPy's table of C functions
 #: (``numpy/__ufunc_api.h``), and what says that there is no identity.
@@ -144,6 +151,92 @@ leave:
 }}
 """
 
+#: A call of a universal function. Where arrays have many elements, all combinations of them taken
+#: together, NumPy takes the memory of results from our handler (NEP 49), which keeps large blocks;
+#: to change the handler and back takes a quarter of a microsecond.
+_CALL_TEXT = f"""
+@{HANDLER} = external global i8
+declare ptr @{NUMPYS}(ptr, ptr, i64, ptr)
+declare ptr @symgrad.numpy.PyDataMem_SetHandler(ptr)
+declare void @symgrad.python.PyErr_Fetch(ptr, ptr, ptr)
+declare void @symgrad.python.PyErr_Restore(ptr, ptr, ptr)
+declare void @symgrad.python.PyErr_Clear()
+
+define ptr @{CALL}(ptr %self, ptr %args, i64 %count, ptr %names) {{
+entry:
+  %kind = alloca ptr
+  %value = alloca ptr
+  %trace = alloca ptr
+  %given = and i64 %count, 9223372036854775807 ; without PY_VECTORCALL_ARGUMENTS_OFFSET
+  br label %argument
+argument:
+  %n = phi i64 [ 0, %entry ], [ %n.next, %counted ]
+  %seen = phi double [ 1.0, %entry ], [ %all, %counted ]
+  %more = icmp ult i64 %n, %given
+  br i1 %more, label %look, label %usual
+look:
+  %n.next = add i64 %n, 1
+  %thing.at = getelementptr ptr, ptr %args, i64 %n
+  %thing = load ptr, ptr %thing.at
+  %type.at = getelementptr i8, ptr %thing, i64 {TYPE_AT}
+  %type = load ptr, ptr %type.at
+  %array = icmp eq ptr %type, @symgrad.python.ndarray
+  br i1 %array, label %sizes, label %counted
+sizes:
+  %rank.at = getelementptr i8, ptr %thing, i64 {RANK_AT}
+  %rank = load i32, ptr %rank.at
+  %shape.at = getelementptr i8, ptr %thing, i64 {SHAPE_AT}
+  %shape = load ptr, ptr %shape.at
+  br label %axis
+axis:
+  %j = phi i32 [ 0, %sizes ], [ %j.next, %times ]
+  %size = phi double [ %seen, %sizes ], [ %product, %times ]
+  %left = icmp slt i32 %j, %rank
+  br i1 %left, label %times, label %counted
+times:
+  %extent.at = getelementptr i64, ptr %shape, i32 %j
+  %extent = load i64, ptr %extent.at
+  %length = sitofp i64 %extent to double
+  %product = fmul double %size, %length
+  %j.next = add i32 %j, 1
+  br label %axis
+counted:
+  %all = phi double [ %seen, %look ], [ %size, %axis ]
+  %many = fcmp oge double %all, {LEAST / 8}
+  br i1 %many, label %large, label %argument
+large:
+  %old = call ptr @symgrad.numpy.PyDataMem_SetHandler(ptr @{HANDLER})
+  %none = icmp eq ptr %old, null
+  br i1 %none, label %unset, label %ours
+unset:
+  call void @symgrad.python.PyErr_Clear()
+  br label %usual
+usual:
+  %other = call ptr @{NUMPYS}(ptr %self, ptr %args, i64 %count, ptr %names)
+  ret ptr %other
+ours:
+  %result = call ptr @{NUMPYS}(ptr %self, ptr %args, i64 %count, ptr %names)
+  %failed = icmp eq ptr %result, null
+  br i1 %failed, label %error, label %back
+error:
+  call void @symgrad.python.PyErr_Fetch(ptr %kind, ptr %value, ptr %trace)
+  br label %back
+back:
+  %ended = call ptr @symgrad.numpy.PyDataMem_SetHandler(ptr %old)
+  call void @symgrad.python.Py_DecRef(ptr %ended)
+  call void @symgrad.python.Py_DecRef(ptr %old)
+  br i1 %failed, label %raise, label %done
+raise:
+  %k = load ptr, ptr %kind
+  %v = load ptr, ptr %value
+  %t = load ptr, ptr %trace
+  call void @symgrad.python.PyErr_Restore(ptr %k, ptr %v, ptr %t)
+  ret ptr null
+done:
+  ret ptr %result
+}}
+"""
+
 _lock = free_in_children(threading.Lock())
 _engine: Any = None
 
@@ -207,7 +300,8 @@ def universal(
     """
     owner, nargs = Owner(origin), len(types[0])
     data = (_Data * len(steps))()
-    loops = (ctypes.c_void_p * len(steps))(*[_loop(load)] * len(steps))
+    loop, call = _code(load)
+    loops = (ctypes.c_void_p * len(steps))(*[loop] * len(steps))
     places = (ctypes.c_void_p * len(steps))(
         *(ctypes.addressof(data) + k * ctypes.sizeof(_Data) for k in range(len(steps)))
     )
@@ -235,18 +329,26 @@ def universal(
     # NumPy has a place for what a universal function owns.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
     record.owned = id(owner)
+    caller = Universal.caller(made)
+    if call is not None and caller is not None:
+        caller.value = call
     _owners[id(made)] = owner
     return made
 
 
-def _loop(load: Callable[[str], Any]) -> int:
-    """Return the address of the loop's code."""
+def _code(load: Callable[[str], Any]) -> tuple[int, int | None]:
+    """Return the addresses of a loop's code, and of what calls with kept memory, if NumPy does."""
     global _engine
+    numpys = Universal.caller(np.add)
     with _lock:
+        keeps = load_memory(load) and numpys is not None
         if _engine is None:
             bind_python()
             bind_functions(PYTHON)
-            _engine = load(_TEXT)
+            if numpys is not None:
+                llvm.add_symbol(NUMPYS, numpys.value)
+            _engine = load(_TEXT + _CALL_TEXT * keeps)
             # Universal functions may be called after Python's modules are gone.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(_engine))
-        return int(_engine.get_function_address(LOOP))
+        call = _engine.get_function_address(CALL) if keeps else None
+        return int(_engine.get_function_address(LOOP)), call

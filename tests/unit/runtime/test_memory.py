@@ -33,10 +33,15 @@ x = np.linspace(0.1, 0.9, N)
 
 @pytest.fixture(autouse=True)
 def emptied() -> Iterator[None]:
-    sg.set_kept_memory(0)
-    sg.set_kept_memory(1 << 24)
+    emptied_now()
     yield
     sg.set_kept_memory()
+
+
+def emptied_now() -> None:
+    """Free what a compilation used."""
+    sg.set_kept_memory(0)
+    sg.set_kept_memory(1 << 24)
 
 
 def address(array: np.ndarray) -> int:
@@ -241,11 +246,16 @@ def test_arrays_that_outlive_everything() -> None:
 
 
 @pytest.mark.slow
-def test_numpy_with_another_layout_is_left_to_itself() -> None:
+@pytest.mark.parametrize(
+    ("otherwise", "function"),
+    [("_memory.ARRAY_BYTES = 104", "compile"), ("_memory.ARRAY_BYTES = 104", "gufunc"),
+     ("structures.CALLER_AT = 184", "gufunc")],
+)  # fmt: skip
+def test_numpy_with_another_layout_is_left_to_itself(otherwise: str, function: str) -> None:
     code = (
         "import numpy as np, symgrad as sg;"
-        "from symgrad._runtime import _memory; _memory.ARRAY_BYTES = 104;"
-        "y = sg.compile(np.sin)(np.ones(100_000));"
+        f"from symgrad._runtime import _memory, structures; {otherwise};"
+        f"y = sg.{function}(lambda x: np.sin(x))(np.ones(100_000));"
         "from numpy._core import multiarray; print(multiarray.get_handler_name(y))"
     )
     run = subprocess.run(
@@ -352,3 +362,94 @@ def test_constants_live_as_long_as_their_code() -> None:
     )
     gc.collect()
     assert kernel(np.ones(100)) == 4950.0
+
+
+# ---------------------------------------------------------------- universal functions
+
+
+def usual() -> str:
+    """Return NumPy's handler of new arrays in this thread."""
+    return multiarray.get_handler_name()
+
+
+@pytest.mark.parametrize("signature", [None, "(),()->()"])
+def test_results_of_universal_functions_are_used_again(signature: str | None) -> None:
+    before = usual()
+    plus = sg.gufunc(lambda x, y: x + 2.0 * y, signature)
+    plus(x, x)
+    emptied_now()
+    y = plus(x, x)
+    place = address(y)
+    assert (multiarray.get_handler_name(y), usual()) == ("symgrad", before)
+    np.testing.assert_array_equal(y, 3.0 * x)
+    held = plus(x, x)
+    assert address(held) != place
+    y = None
+    again = plus(x, 2.0 * x)
+    assert address(again) == place
+    np.testing.assert_array_equal(again, 5.0 * x)
+    np.testing.assert_array_equal(held, 3.0 * x)
+    small = plus(x[: N - 1], x[0])
+    assert multiarray.get_handler_name(small) != "symgrad"
+
+
+def test_large_results_of_small_arguments_are_kept() -> None:
+    table = sg.gufunc(lambda x, y: x * y)
+    side = x[:: N // 200]
+    made = table(side[:, np.newaxis], side)
+    assert multiarray.get_handler_name(made) == "symgrad"
+    np.testing.assert_array_equal(made, np.multiply.outer(side, side))
+    np.testing.assert_array_equal(table.outer(side, side), made)
+    assert table(x[:0], x[:1]).shape == (0,)
+    assert table(x.reshape(-1, 1), x[:0]).shape == (N, 0)
+
+
+def test_several_results_of_universal_functions_are_kept() -> None:
+    slopes = sg.gufunc(sg.value_and_grad(lambda p: np.sum(p**2)), "(n)->(),(n)")
+    rows = x.reshape(-1, 4)
+    slopes(rows)
+    emptied_now()
+    places = None
+    for _ in range(3):
+        value, slope = slopes(rows)
+        np.testing.assert_allclose(value, np.sum(rows**2, axis=1), rtol=1e-14)
+        np.testing.assert_array_equal(slope, 2.0 * rows)
+        assert multiarray.get_handler_name(slope) == "symgrad"
+        places, old = address(slope), places
+        assert old is None or places == old
+        del value, slope
+
+
+def test_numpys_handler_is_back_after_errors() -> None:
+    before = usual()
+    dot = sg.gufunc(lambda p, q: p @ q, "(n),(n)->()")
+    with pytest.raises(ValueError, match="mismatch in its core dimension"):
+        dot(x, x[:-1])
+    with pytest.raises(TypeError):
+        dot(x, x, x, x)
+    with pytest.raises(TypeError):
+        dot(x, x, nothing=1)
+    wrong = sg.gufunc(lambda p: p[:2], "(n)->(n)")
+    with pytest.raises(sg.errors.ShapeError):
+        wrong(x)
+    assert usual() == before
+    assert multiarray.get_handler_name(np.empty(N)) == before
+
+
+def test_universal_functions_in_threads_keep_memory() -> None:
+    twice = sg.gufunc(lambda x: 2.0 * x, parallel=False)
+    wrong: list[Any] = []
+
+    def work(k: int) -> None:
+        before = usual()
+        for j in range(50):
+            y = twice(x + k + j)
+            if not np.array_equal(y, 2.0 * (x + k + j)) or usual() != before:
+                wrong.append((k, j))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
