@@ -128,3 +128,12 @@ class Pattern:
 def starts_of(major: Any, count: int) -> Any:
     """Return where the entries of each row, or column, begin, and where the last ones end."""
     return np.append(0, np.cumsum(np.bincount(major, minlength=count)))
+
+
+def pairs_of(left: Pattern, right: Pattern) -> tuple[Any, Any]:
+    """Return which entries of two matrices are multiplied in their product, by number."""
+    starts = starts_of(right.rows, right.shape[0])
+    counts = np.diff(starts)[left.cols]
+    p = np.repeat(np.arange(left.nnz), counts)
+    inner = np.arange(len(p)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return p, starts[left.cols][p] + inner

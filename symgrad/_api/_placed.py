@@ -99,6 +99,8 @@ class Placed:
         The length of the leading axis that all values have, or None.
     compressed:
         The blocks that are computed by colours, whose inputs are not those of the trace.
+    word:
+        The element type of the places: half as many bytes are read of 32 bits as of 64.
 
     Attributes
     ----------
@@ -121,8 +123,9 @@ class Placed:
         dtypes: Sequence[np.dtype[Any]],
         batch_size: Dimension | None,
         compressed: Compressed | None,
+        word: np.dtype[Any],
     ) -> None:
-        self.recipes = recipes
+        self.recipes, self.word = recipes, word
         graph = found.graph
         self._taken = {x.name for x in graph.inputs}
         self._taken |= {
@@ -131,7 +134,7 @@ class Placed:
         self._taken |= {str(x.dim) for x in graph.inputs}
         self.symbols = symbols = list(found.admission.sizes)
         with recording() as guards, within(promised=found.promised):
-            self._places = self._vector("places", 2**40)
+            self._places = self._vector("places", 2**40, word)
             self._pairs: list[Input] = []
             sizes = [self._number("size", s.hint) for s in symbols]
             self._counts: list[Input] = []
@@ -170,10 +173,12 @@ class Placed:
             whole, layout, signature, found.cache, found.threads, found.promised
         )
 
-    def serves(self, recipes: tuple[Recipe, ...]) -> bool:
-        """Tell whether the program is right for plans of these recipes."""
-        return len(recipes) == len(self.recipes) and all(
-            mine.serves(other) for mine, other in zip(self.recipes, recipes, strict=True)
+    def serves(self, recipes: tuple[Recipe, ...], word: np.dtype[Any]) -> bool:
+        """Tell whether the program is right for plans of these recipes, with such places."""
+        return (
+            word == self.word
+            and len(recipes) == len(self.recipes)
+            and all(mine.serves(other) for mine, other in zip(self.recipes, recipes, strict=True))
         )
 
     # ---------------------------------------------------------------- the graph
@@ -183,8 +188,8 @@ class Placed:
         self._taken.add(name)
         return name
 
-    def _vector(self, stem: str, example: int) -> Input:
-        return Input(self._name(stem), (Dim(self._name("p"), example),), np.int64)
+    def _vector(self, stem: str, example: int, dtype: Any = np.int64) -> Input:
+        return Input(self._name(stem), (Dim(self._name("p"), example),), dtype)
 
     def _number(self, stem: str, example: int) -> Input:
         name = self._name(stem)

@@ -17,7 +17,7 @@ from .._trace import Graph, flatten
 from ..errors import ArgumentError, IndexingError
 from ._colours import Compressed
 from ._known_places import numbers_of
-from ._pattern import Pattern, Piece, starts_of
+from ._pattern import Pattern, Piece, pairs_of
 from ._placed import FEW, MANY, NONE, Placed, Recipe
 
 #: Plans that a derivative keeps for its last sizes and index data.
@@ -25,6 +25,9 @@ KEPT = 4
 
 #: Shortest array whose length is a symbol.
 LEAST = 2
+
+#: Most entries of which places have 32 bits.
+SMALL = 2**31 - 1
 
 #: So many entries are few, of however many.
 FEWEST = 8
@@ -204,12 +207,16 @@ class Layout:
         parts = _Planner(self, places, heights, widths, form)
         return Plan(self, parts, sizes, data, given)
 
-    def compiled(self, recipes: tuple[Recipe, ...], found: Specialization) -> Placed:
+    def compiled(
+        self, recipes: tuple[Recipe, ...], found: Specialization, word: np.dtype[Any]
+    ) -> Placed:
         """Return a program that writes values as the recipes say, or with more additions."""
         for known in self._compiled:
-            if known.serves(recipes):
+            if known.serves(recipes, word):
                 return known
-        made = Placed(recipes, found, self._data, self.dtypes, self.batch_size, self.compressed)
+        made = Placed(
+            recipes, found, self._data, self.dtypes, self.batch_size, self.compressed, word
+        )
         self._compiled.append(made)
         return made
 
@@ -316,7 +323,9 @@ class Plan:
     def placed(self, found: Specialization) -> tuple[Specialization, tuple[Any, ...]]:
         """Return the program that computes the data of the matrices, and its further inputs."""
         if self._placed is None:
-            made = self._layout.compiled(tuple(part.recipe for part in self.parts), found)
+            most = max((part.pattern.nnz for part in self.parts), default=0)
+            word = np.dtype(np.int32 if most <= SMALL else np.int64)
+            made = self._layout.compiled(tuple(part.recipe for part in self.parts), found, word)
             self._placed = made.specialization, self._further(made)
         return self._placed
 
@@ -335,7 +344,7 @@ class Plan:
                 counts.append(part.pattern.nnz)
         sizes = [self._sizes[s] for s in made.symbols]
         data = [x[()] for x in self._data]
-        row = np.concatenate([*places, np.zeros(LEAST, np.int64)])
+        row = np.concatenate([*places, np.zeros(LEAST, np.int64)]).astype(made.word)
         given = [self._given[x] for x in made.given]
         return row, *pairs, *sizes, *counts, *given, *data
 
@@ -372,7 +381,7 @@ class _Planner:
                 self.part(outputs + cut, source),
             )
             left, right = (self.parts[k].pattern for k in numbers)
-            p, q = _pairs(left, right)
+            p, q = pairs_of(left, right)
             if count := len(p):
                 p, q = (np.resize(x, max(count, LEAST)) for x in (p, q))
                 products.append((*numbers, p, q))
@@ -388,12 +397,3 @@ class _Planner:
         pattern = Pattern(pieces, shape, form, self.layout.dtypes[target])
         self.parts.append(Part(pattern, pieces, products, target, final))
         return len(self.parts) - 1
-
-
-def _pairs(left: Pattern, right: Pattern) -> tuple[Any, Any]:
-    """Return which entries of two matrices are multiplied in their product, by number."""
-    starts = starts_of(right.rows, right.shape[0])
-    counts = np.diff(starts)[left.cols]
-    p = np.repeat(np.arange(left.nnz), counts)
-    inner = np.arange(len(p)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return p, starts[left.cols][p] + inner

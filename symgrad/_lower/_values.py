@@ -173,21 +173,24 @@ class Values:
         """
         if not register.startswith("%"):
             return sp.Integer(int(register))
-        if not any(isinstance(n, Input) for n in topological([node])):
-            return self._symbol(register)
         known = self.checked.get((register, extent))
         if known is None:
-            e = self.emitter
-            limit = e.index(extent)
-            e.depth = e.depth_of(register, limit)
-            fits = e.op(f"icmp ult i64 {register}, {limit}")
-            safe = e.op(f"select i1 {fits}, i64 {register}, i64 0")
-            code = e.op(f"select i1 {fits}, i32 0, i32 {OUT_OF_RANGE}")
-            before = e.op(f"load i32, ptr {self.status()}")
-            after = e.op(f"or i32 {before}, {code}")
-            e.line(f"store i32 {after}, ptr {self.status()}")
+            e, at = self.emitter, register
+            if node.dtype.itemsize < 8:
+                e.depth = e.depth_of(register)
+                at = e.op(f"sext {llvm_type(node.dtype)} {register} to i64")
+                e.depth = 0
+            if any(isinstance(n, Input) for n in topological([node])):
+                limit = e.index(extent)
+                e.depth = e.depth_of(at, limit)
+                fits = e.op(f"icmp ult i64 {at}, {limit}")
+                at = e.op(f"select i1 {fits}, i64 {at}, i64 0")
+                code = e.op(f"select i1 {fits}, i32 0, i32 {OUT_OF_RANGE}")
+                before = e.op(f"load i32, ptr {self.status()}")
+                after = e.op(f"or i32 {before}, {code}")
+                e.line(f"store i32 {after}, ptr {self.status()}")
             e.depth = 0
-            known = self.checked[register, extent] = self._symbol(safe)
+            known = self.checked[register, extent] = self._symbol(at)
         return known
 
     def _symbol(self, register: str) -> Any:
