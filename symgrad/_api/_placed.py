@@ -16,7 +16,7 @@ import sympy as sp
 from .._batch import batch
 from .._compile import Specialization
 from .._graph import Input, Node, topological
-from .._ops import BROADCAST, RESHAPE, SLICE
+from .._ops import BROADCAST, RESHAPE
 from .._ops.updates import SPREAD
 from .._shapes import Dim, Dimension, as_dim, as_expr, dim_product, recording
 from .._state import within
@@ -105,10 +105,11 @@ class Placed:
     Attributes
     ----------
     specialization:
-        The compiled program. Behind the inputs of the trace it takes the places of all values,
-        which entries are multiplied, the sizes, how many entries there are where that is not how
-        many values there are and how many are zero before others are added, what is given, and
-        the index data.
+        The compiled program. Behind the inputs of the trace it takes the places of all values, an
+        array for each block: positions in one array would be sums of sizes, of which LLVM tries
+        out all ways to add them up. Then come which entries are multiplied, the sizes, how many
+        entries there are where that is not how many values there are, what is given, and the
+        index data.
     given:
         The inputs by colours.
     symbols:
@@ -134,7 +135,7 @@ class Placed:
         self._taken |= {str(x.dim) for x in graph.inputs}
         self.symbols = symbols = list(found.admission.sizes)
         with recording() as guards, within(promised=found.promised):
-            self._places = self._vector("places", 2**40, word)
+            self._places: list[Input] = []
             self._pairs: list[Input] = []
             sizes = [self._number("size", s.hint) for s in symbols]
             self._counts: list[Input] = []
@@ -152,7 +153,7 @@ class Placed:
         if compressed is not None:
             guards |= compressed.guards_of(self.given)
         guards |= {sp.Eq(s, x.dim): True for s, x in zip(symbols, sizes, strict=True)}
-        more = (self._places, *self._pairs, *sizes, *self._counts, *self.given, *known)
+        more = (*self._places, *self._pairs, *sizes, *self._counts, *self.given, *known)
         one = len(outputs) == 1
         tree = Tree("leaf") if one else Tree("tuple", None, (Tree("leaf"),) * len(outputs))
         whole = Graph(
@@ -188,8 +189,13 @@ class Placed:
         self._taken.add(name)
         return name
 
-    def _vector(self, stem: str, example: int, dtype: Any = np.int64) -> Input:
-        return Input(self._name(stem), (Dim(self._name("p"), example),), dtype)
+    def _vector(self, stem: str) -> Input:
+        return Input(self._name(stem), (Dim(self._name("p"), 2**10),), np.int64)
+
+    def _placing(self, size: Dimension) -> Any:
+        """Return places of so many values that the program is given."""
+        self._places.append(Input(self._name("places"), (size,), self.word))
+        return Traced(self._places[-1])
 
     def _number(self, stem: str, example: int) -> Input:
         name = self._name(stem)
@@ -221,11 +227,10 @@ class Placed:
     ) -> list[Node]:
         """Return the data of those derivatives that are results."""
         found: list[Any] = []
-        start: Any = 0
         for recipe in recipes:
             pieces = [Traced(blocks[k]) for k in recipe.blocks]
             for left, right in recipe.products:
-                p = self._vector("left", 2**10)
+                p = self._vector("left")
                 q = Input(self._name("right"), p.shape, np.int64)
                 self._pairs += [p, q]
                 pieces.append(found[left][Traced(p)] * found[right][Traced(q)])
@@ -235,22 +240,19 @@ class Placed:
             values, places = [], []
             for k in recipe.order:
                 shape = pieces[k].node.shape
-                size = dim_product(shape)
-                place = SLICE(Traced(self._places), region=((start, 1, size),))
-                place = RESHAPE(place, shape=shape)
+                place = RESHAPE(self._placing(dim_product(shape)), shape=shape)
                 if k in recipe.partial:
                     pieces[k] = np.where(place >= 0, pieces[k], 0.0)
                     place = np.maximum(place, 0)
                 values.append(pieces[k].astype(dtypes[recipe.target]))
                 places.append(place)
-                start = as_dim(start + size)
             alone = len(recipe.alone)
             if recipe.rest == FEW:
-                size = self._count("rest")
-                zeros = np.broadcast_to(Traced(as_node(0.0, dtypes[recipe.target])), (size,))
-                values.insert(alone, zeros)
-                places.insert(alone, SLICE(Traced(self._places), region=((start, 1, size),)))
-                start, alone = as_dim(start + size), alone + 1
+                rest = self._placing(Dim(self._name("p"), 2**10))
+                zero = Traced(as_node(0.0, dtypes[recipe.target]))
+                values.insert(alone, np.broadcast_to(zero, rest.shape))
+                places.insert(alone, rest)
+                alone += 1
             if recipe.exact:
                 total = as_dim(sum(dim_product(x.node.shape) for x in values))
             elif recipe.single:

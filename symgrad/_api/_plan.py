@@ -339,14 +339,13 @@ class Plan:
             pairs += part.pairs
             if recipe.rest == FEW:
                 places.append(part.rest)
-                counts.append(len(part.rest))
             if not (recipe.exact or recipe.single):
                 counts.append(part.pattern.nnz)
         sizes = [self._sizes[s] for s in made.symbols]
         data = [x[()] for x in self._data]
-        row = np.concatenate([*places, np.zeros(LEAST, np.int64)]).astype(made.word)
+        places = [x.astype(made.word) for x in places]
         given = [self._given[x] for x in made.given]
-        return row, *pairs, *sizes, *counts, *given, *data
+        return *places, *pairs, *sizes, *counts, *given, *data
 
 
 class _Planner:
