@@ -210,3 +210,112 @@ def test_the_pattern_is_one_of_scipys():
         return u * pattern.nnz
 
     np.testing.assert_array_equal(sg.compile(entries)(U), U * 17)
+
+
+# ---------------------------------------------------------------- index arrays and diagonals
+
+#: What is made of a matrix of SciPy's; where its index arrays are known, they are SciPy's.
+MADE = {
+    "as it is": lambda A: A,
+    "columns": lambda A: A.tocsc(),
+    "rows again": lambda A: A.tocsc().tocsr(),
+    "twice": lambda A: -(2.0 * A.tocsc()) / 3.0,
+    "transposed": lambda A: A.T,
+    "transposed columns": lambda A: A.tocsc().T,
+    "sines": lambda A: np.sin(A),
+    "by parts": lambda A: (scipy.sparse.csr_array if A.format == "csr" else scipy.sparse.csc_array)(
+        (A.data, A.indices, A.indptr), shape=A.shape
+    ),
+    "by triplets": lambda A: scipy.sparse.csc_array((A.data, (A.tocoo().row, A.tocoo().col))),
+    "sum": lambda A: A + A,
+    "sum of columns": lambda A: (A.tocsc() + A.tocsc()).tocsc(),
+    "product": lambda A: A @ A.T.tocsr(),
+    "product of columns": lambda A: (A.tocsc() @ A.tocsc().T.tocsc()).tocsc(),
+    "with a diagonal": lambda A: written_diagonal(A).tocsr(),
+}
+
+
+def written_diagonal(A):
+    A = A.tolil()
+    A.setdiag(np.array([7.0, 8.0]), 1)
+    A.setdiag(3.0, -1)
+    return A
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_index_arrays_are_those_of_scipy(name, form):
+    make = MADE[name]
+    function = sg.jacobian(lambda u: reaction(u)[1:], sparse=True, format=form)
+    found = {}
+
+    @sg.compile
+    def entries(u):
+        A = make(function(u))
+        found.update(indices=A.indices, indptr=A.indptr, format=A.format, shape=A.shape)
+        return A.data
+
+    data, wanted = entries(U), make(function(U))
+    assert (found["format"], found["shape"]) == (wanted.format, wanted.shape)
+    kind = scipy.sparse.csr_array if wanted.format == "csr" else scipy.sparse.csc_array
+    made = kind((data, found["indices"], found["indptr"]), found["shape"])
+    np.testing.assert_allclose(made.toarray(), wanted.toarray(), rtol=1e-14, atol=1e-15)
+    assert found["indices"].dtype == wanted.indices.dtype == found["indptr"].dtype
+    wanted.sort_indices()
+    made.sort_indices()
+    np.testing.assert_array_equal(made.indptr, wanted.indptr)
+    np.testing.assert_array_equal(made.indices, wanted.indices)
+
+
+@pytest.mark.quick
+def test_index_arrays_that_are_not_known_are_refused():
+    def joined(u):
+        return scipy.sparse.vstack([J(u), J(u)]).indices
+
+    def written(u):
+        A = J(u)
+        A[0, 1] = 2.0
+        return A.indptr
+
+    for f in (joined, written):
+        with pytest.raises(AttributeError, match=r"A = A.tocsr\(\) or A.tocsc\(\) before"):
+            sg.compile(f)(U)
+    places = {}
+
+    @sg.compile
+    def triplets(u):
+        A = scipy.sparse.coo_array((u[:2], ([1, 0], [0, 2])))
+        places.update(row=A.row, col=A.col)
+        return A.data
+
+    triplets(U)
+    assert (places["row"].tolist(), places["col"].tolist()) == ([1, 0], [0, 2])
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("k", [-6, -2, 0, 1, 6])
+@pytest.mark.parametrize("count", [None, 1, 3, 20])
+def test_diagonals_that_are_written(k, count):
+    def filled(u):
+        A = J(u).tolil()
+        A.setdiag(2.0 * u[0] if count is None else np.tile(u, 3)[:count], k)
+        return A.toarray()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", scipy.sparse.SparseEfficiencyWarning)
+        np.testing.assert_allclose(sg.compile(filled)(U), filled(U), rtol=1e-14, atol=1e-15)
+    slope = sg.jacobian(lambda u: filled(u).ravel())(U)
+    np.testing.assert_allclose(
+        slope, differences(lambda u: filled(u).ravel(), U), rtol=1e-6, atol=1e-6
+    )
+
+
+def test_a_diagonal_beyond_the_matrix_is_refused():
+    def filled(u):
+        A = J(u)
+        A.setdiag(u, 7)
+        return A.toarray()
+
+    with pytest.raises(ValueError, match="k exceeds"):
+        sg.compile(filled)(U)

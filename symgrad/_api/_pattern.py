@@ -122,7 +122,8 @@ class Pattern:
     def traced(self, data: Any) -> Any:
         """Return a sparse array of a trace, with its data in the order of the pattern."""
         make = late_module("symgrad.scipy.sparse").coo_array
-        return make((data, (self.rows, self.cols)), shape=self.shape)
+        found = make((data, (self.rows, self.cols)), shape=self.shape)
+        return found if self.form == "coo" else found.ordered(self.form)
 
 
 def starts_of(major: Any, count: int) -> Any:

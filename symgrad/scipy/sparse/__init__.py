@@ -60,7 +60,8 @@ class _Format(type):
     ) -> Entries:
         form, made = cls.__name__[:3], _kind(cls)
         if not isinstance(arg1, tuple):
-            return entries(arg1).of(made)
+            own: Entries = getattr(entries(arg1).of(made), f"to{form}")()
+            return own
         if len(arg1) == 2 and isinstance(arg1[1], tuple):
             data, (rows, columns) = arg1
             rows, columns = (np.asarray(k, np.int64) for k in (rows, columns))
@@ -72,7 +73,7 @@ class _Format(type):
             outer = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
             places = (outer, inner) if form == "csr" else (inner, outer)
             size = shape or tuple(int(k.max()) + 1 for k in places)
-            return made(data, *places, size)
+            return made(data, *places, size).ordered(form)
         if len(arg1) == 2 and all(isinstance(n, (int, np.integer)) for n in arg1):
             return made(np.zeros(0), [], [], arg1)
         raise UnsupportedError(

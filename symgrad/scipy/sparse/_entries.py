@@ -13,6 +13,8 @@ from ..._disguise import stands_for
 from ..._ops.np_common import is_traced
 from ...errors import ShapeError, UnsupportedError
 from .._replacing import floats
+from ._parts import part_of, set_diagonal, write
+from ._sums import product, summed
 
 _join = traced_numpy.concatenate
 
@@ -42,7 +44,7 @@ class Entries:
            [3., 2.]])
     """
 
-    ndim, format = 2, "csr"
+    ndim = 2
     by_elements = False  # what `*` is
     __class__ = stands_for(
         lambda x: scipy.sparse.csr_array if type(x).by_elements else scipy.sparse.csr_matrix
@@ -52,6 +54,8 @@ class Entries:
         self.data = floats(data)
         self.rows, self.columns = (np.asarray(k, np.int64).reshape(-1) for k in (rows, columns))
         self.shape = tuple(map(int, shape))
+        #: The format whose index arrays go with the data as they are.
+        self.order: str | None = None
         if self.data.ndim != 1 or not len(self.rows) == len(self.columns) == self.data.shape[0]:
             raise ShapeError(
                 f"a sparse matrix has entries in a row with as many places: {self.data.shape}, "
@@ -71,9 +75,35 @@ class Entries:
         return len(self.rows)
 
     @property
+    def format(self) -> str:
+        """The format, csr where that makes no difference."""
+        return self.order or "csr"
+
+    @property
+    def row(self) -> Any:
+        """The rows of the entries, as of ``coo_array``."""
+        return self.rows
+
+    @property
+    def col(self) -> Any:
+        """The columns of the entries, as of ``coo_array``."""
+        return self.columns
+
+    def ordered(self, form: str | None) -> Entries:
+        """Return the same entries, whose order is known to be that of a format."""
+        found = type(self)(self.data, self.rows, self.columns, self.shape)
+        found.order = form
+        return found
+
+    def _with(self, data: Any) -> Entries:
+        """Return other entries at the same places."""
+        return type(self)(data, self.rows, self.columns, self.shape).ordered(self.order)
+
+    @property
     def T(self) -> Entries:
         """The transpose."""
-        return type(self)(self.data, self.columns, self.rows, self.shape[::-1])
+        turned = {"csr": "csc", "csc": "csr"}.get(self.order or "")
+        return type(self)(self.data, self.columns, self.rows, self.shape[::-1]).ordered(turned)
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Entries:
         """Return the transpose."""
@@ -81,13 +111,13 @@ class Entries:
 
     def conj(self, copy: bool = True) -> Entries:
         """Return the complex conjugate."""
-        return type(self)(np.conj(self.data), self.rows, self.columns, self.shape)
+        return self._with(np.conj(self.data))
 
     conjugate = conj
 
     def of(self, kind: type[Entries]) -> Entries:
         """Return the same entries in another class."""
-        return kind(self.data, self.rows, self.columns, self.shape)
+        return kind(self.data, self.rows, self.columns, self.shape).ordered(self.order)
 
     def _itself(self, *args: Any, **kwargs: Any) -> Entries:
         return self
@@ -99,12 +129,12 @@ class Entries:
         n = self.shape[1]
         flat, place = np.unique(self.rows * n + self.columns, return_inverse=True)
         if len(flat) < self.nnz:
-            data = _summed(self.data, place, len(flat))
+            data = summed(self.data, place, len(flat))
         elif np.array_equal(place, np.arange(len(place))):
-            return self
+            return self if self.order == "csr" else self.ordered("csr")
         else:
             data = self.data[np.argsort(place)]
-        return type(self)(data, flat // n, flat % n, self.shape)
+        return type(self)(data, flat // n, flat % n, self.shape).ordered("csr")
 
     tolil = todok = tobsr = tocsr
 
@@ -112,10 +142,14 @@ class Entries:
         """Return the entries by columns, those of one place added up."""
         return self.T.tocsr().T
 
+    def whole(self, order: str | None) -> Entries:
+        """Return the entries, those of one place added up, in the order of a format, if any."""
+        return self.tocsc() if order == "csc" else self.tocsr().ordered(order)
+
     def toarray(self, order: Any = None, out: Any = None) -> Any:
         """Return the dense matrix."""
         n, m = self.shape
-        return _summed(self.data, self.rows * m + self.columns, n * m).reshape(self.shape)
+        return summed(self.data, self.rows * m + self.columns, n * m).reshape(self.shape)
 
     todense = toarray
 
@@ -124,14 +158,14 @@ class Entries:
         n, m = self.shape
         on = np.flatnonzero(self.columns - self.rows == k)
         place = self.rows[on] if k >= 0 else self.columns[on]
-        return _summed(self.data[on], place, min(n, m - k) if k >= 0 else min(n + k, m))
+        return summed(self.data[on], place, min(n, m - k) if k >= 0 else min(n + k, m))
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the sum of all entries, of columns (0) or of rows (1), which stay such."""
         if axis is None:
             return np.sum(self.data)
         kept = 1 if axis in (0, -2) else 0
-        found = _summed(self.data, (self.rows, self.columns)[kept], self.shape[kept])
+        found = summed(self.data, (self.rows, self.columns)[kept], self.shape[kept])
         return found if self.by_elements else np.expand_dims(found, 1 - kept)
 
     def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
@@ -147,8 +181,8 @@ class Entries:
 
     def _each(self, function: Any) -> Entries:
         """Return a function of each element that is 0 at 0."""
-        whole = self.tocsr()  # the entries of one place add up before
-        return type(self)(function(whole.data), whole.rows, whole.columns, self.shape)
+        whole = self.whole(self.order)
+        return whole._with(function(whole.data))
 
     def __abs__(self) -> Entries:
         return self._each(np.abs)
@@ -169,19 +203,19 @@ class Entries:
             )
         found = self
         for _ in range(n - 1):
-            found = _product(found, self)
+            found = product(found, self)
         return found
 
     def __matmul__(self, other: Any) -> Any:
         if issparse(other):
-            return _product(self, entries(other))
+            return product(self, entries(other))
         x = floats(other)
         if x.shape[0] != self.shape[1]:
             raise ShapeError(f"a matrix of shape {self.shape} times an array of shape {x.shape}")
         if not is_traced(self.data):  # one product, by rows
             return scipy.sparse.csr_array((self.data, (self.rows, self.columns)), self.shape) @ x
         terms = self.data.reshape((-1, *(1,) * (x.ndim - 1))) * x[self.columns]
-        return _summed(terms, self.rows, self.shape[0])
+        return summed(terms, self.rows, self.shape[0])
 
     def __rmatmul__(self, other: Any) -> Any:
         return (self.T @ floats(other).T).T
@@ -210,16 +244,30 @@ class Entries:
         )
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("indices", "indptr"):
+            return self._index()[name]
         raise AttributeError(
             f"a sparse matrix that is traced has no {name}. Write instead: A.toarray() and "
             "NumPy's functions of it, or of the entries, A.data at A.rows and A.columns"
         )
 
+    def _index(self) -> dict[str, Any]:
+        """Return the index arrays of the format in whose order the entries are."""
+        if self.order is None:
+            raise AttributeError(
+                "a sparse matrix that is traced has indices and indptr where it was made so. "
+                "Write instead: A = A.tocsr() or A.tocsc() before, and A.data of the same A"
+            )
+        places = (self.rows, self.columns) if self.order == "csr" else (self.columns, self.rows)
+        size = self.shape[self.order == "csc"]
+        starts = np.append(0, np.cumsum(np.bincount(places[0], minlength=size)))
+        return {"indices": places[1].astype(np.int32), "indptr": starts.astype(np.int32)}
+
     dot = __matmul__
 
     def __mul__(self, other: Any) -> Any:
         if np.ndim(other) == 0 and not issparse(other):
-            return type(self)(self.data * other, self.rows, self.columns, self.shape)
+            return self._with(self.data * other)
         return self.multiply(other) if self.by_elements else self @ other
 
     def __rmul__(self, other: Any) -> Any:
@@ -232,10 +280,10 @@ class Entries:
             return self.toarray() / other.toarray()
         if np.ndim(other):
             return self.multiply(1.0 / floats(other))
-        return type(self)(self.data / other, self.rows, self.columns, self.shape)
+        return self._with(self.data / other)
 
     def __neg__(self) -> Entries:
-        return type(self)(-self.data, self.rows, self.columns, self.shape)
+        return self._with(-self.data)
 
     def __add__(self, other: Any) -> Any:
         if not issparse(other):
@@ -246,7 +294,7 @@ class Entries:
         return type(self)(
             _join([self.data, other.data]), np.append(self.rows, other.rows),
             np.append(self.columns, other.columns), self.shape,
-        ).tocsr()  # fmt: skip
+        ).whole(self.order)  # fmt: skip
 
     __radd__ = __add__
 
@@ -260,56 +308,11 @@ class Entries:
         """Return elementwise products with a number or a dense array."""
         by = other.toarray() if issparse(other) else floats(other)
         by = np.broadcast_to(by, self.shape)[self.rows, self.columns]
-        return type(self)(self.data * by, self.rows, self.columns, self.shape)
+        return self._with(self.data * by)
 
     # ---------------------------------------------------------------- parts
 
-    def __getitem__(self, key: Any) -> Any:
-        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        if np.ndim(rows) == 2 and np.ndim(columns) == 2:  # np.ix_
-            rows, columns = np.ravel(rows), np.ravel(columns)
-        elif holds_indices(rows) and holds_indices(columns):
-            raise UnsupportedError(
-                "a sparse matrix that is traced gives no entries one by one. Write instead: "
-                "A.toarray()[rows, columns], or A[np.ix_(rows, columns)] for all that cross"
-            )
-        parts = [np.arange(n)[k] for n, k in zip(self.shape, (rows, columns), strict=True)]
-        kept, places = np.arange(self.nnz), []
-        for axis, part in enumerate(parts):
-            own = (self.rows, self.columns)[axis]
-            to = np.full(self.shape[axis], -1)
-            if len(np.unique(part)) < np.size(part):
-                raise UnsupportedError(
-                    "a sparse matrix that is traced cannot be indexed by the same place twice. "
-                    "Write instead: A.toarray()[rows]"
-                )
-            to[part] = np.arange(np.size(part)).reshape(np.shape(part))
-            kept = kept[to[own[kept]] >= 0]
-            places.append((own, to))
-        size = tuple(map(np.size, parts))
-        rows, columns = (to[own[kept]] for own, to in places)
-        cut = type(self)(self.data[kept], rows, columns, size)
-        if parts[0].ndim == parts[1].ndim == 0:
-            return np.sum(cut.data)
-        if self.by_elements and 0 in (parts[0].ndim, parts[1].ndim):
-            raise UnsupportedError(
-                "a sparse array that is traced has no rows and columns of one axis. Write "
-                "instead: A[[i]] or A[:, [j]], or A.toarray()[i]"
-            )
-        return cut
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        rows, columns = (np.arange(n)[k] for n, k in zip(self.shape, key, strict=True))
-        if rows.ndim == columns.ndim == 1 and not all(map(holds_indices, key)):
-            rows, columns = rows[:, None], columns[None, :]
-        rows, columns = np.broadcast_arrays(rows, columns)
-        value = value.toarray() if issparse(value) else floats(value)
-        value = np.broadcast_to(value, rows.shape).reshape(-1)
-        flat = rows.reshape(-1) * self.shape[1] + columns.reshape(-1)
-        kept = np.flatnonzero(~np.isin(self.rows * self.shape[1] + self.columns, flat))
-        self.data = _join([self.data[kept], value])
-        self.rows = np.append(self.rows[kept], rows)
-        self.columns = np.append(self.columns[kept], columns)
+    __getitem__, __setitem__, setdiag = part_of, write, set_diagonal
 
 
 def _each_by(function: np.ufunc) -> Any:
@@ -362,31 +365,6 @@ def kind_of(*of: Any) -> type[Entries]:
     """Return what is made of sparse matrices: of any array an array, as SciPy does."""
     arrays = (ByElements, scipy.sparse.sparray)
     return ByElements if any(isinstance(x, arrays) for x in of) else Entries
-
-
-def holds_indices(key: Any) -> bool:
-    """Tell whether a key is a list or an array of places, and no slice."""
-    return isinstance(key, (list, np.ndarray))
-
-
-def _summed(terms: Any, places: Any, size: int) -> Any:
-    """Return sums of terms at places."""
-    if terms.dtype.kind == "c":
-        return _summed(terms.real, places, size) + 1j * _summed(terms.imag, places, size)
-    total = traced_numpy.zeros((size, *terms.shape[1:]), dtype=terms.dtype)
-    np.add.at(total, places, terms)
-    return total
-
-
-def _product(a: Entries, b: Entries) -> Entries:
-    """Return the product of two: an entry for each pair that meets."""
-    order = np.argsort(b.rows, kind="stable")
-    first, last = (np.searchsorted(b.rows[order], a.columns, side=s) for s in ("left", "right"))
-    of_a = np.repeat(np.arange(a.nnz), last - first)
-    of_b = order[np.concatenate([*map(np.arange, first, last), np.arange(0)])]
-    return type(a)(
-        a.data[of_a] * b.data[of_b], a.rows[of_a], b.columns[of_b], (a.shape[0], b.shape[1])
-    ).tocsr()
 
 
 # ---------------------------------------------------------------- made from

@@ -1,0 +1,83 @@
+"""Rows, columns and diagonals of a sparse matrix in a trace, to read and to write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as traced_numpy
+from ...errors import UnsupportedError
+from .._replacing import floats
+
+_join = traced_numpy.concatenate
+
+
+def part_of(self: Any, key: Any) -> Any:
+    """Return rows and columns of a matrix, as ``A[rows, columns]``."""
+    rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+    if np.ndim(rows) == 2 and np.ndim(columns) == 2:  # np.ix_
+        rows, columns = np.ravel(rows), np.ravel(columns)
+    elif holds_indices(rows) and holds_indices(columns):
+        raise UnsupportedError(
+            "a sparse matrix that is traced gives no entries one by one. Write instead: "
+            "A.toarray()[rows, columns], or A[np.ix_(rows, columns)] for all that cross"
+        )
+    parts = [np.arange(n)[k] for n, k in zip(self.shape, (rows, columns), strict=True)]
+    kept, places = np.arange(self.nnz), []
+    for axis, part in enumerate(parts):
+        own = (self.rows, self.columns)[axis]
+        to = np.full(self.shape[axis], -1)
+        if len(np.unique(part)) < np.size(part):
+            raise UnsupportedError(
+                "a sparse matrix that is traced cannot be indexed by the same place twice. "
+                "Write instead: A.toarray()[rows]"
+            )
+        to[part] = np.arange(np.size(part)).reshape(np.shape(part))
+        kept = kept[to[own[kept]] >= 0]
+        places.append((own, to))
+    size = tuple(map(np.size, parts))
+    rows, columns = (to[own[kept]] for own, to in places)
+    cut = type(self)(self.data[kept], rows, columns, size)
+    if parts[0].ndim == parts[1].ndim == 0:
+        return np.sum(cut.data)
+    if self.by_elements and 0 in (parts[0].ndim, parts[1].ndim):
+        raise UnsupportedError(
+            "a sparse array that is traced has no rows and columns of one axis. Write "
+            "instead: A[[i]] or A[:, [j]], or A.toarray()[i]"
+        )
+    return cut
+
+
+def write(self: Any, key: Any, value: Any) -> None:
+    """Write to rows and columns of a matrix, as ``A[rows, columns] = value``."""
+    rows, columns = (np.arange(n)[k] for n, k in zip(self.shape, key, strict=True))
+    if rows.ndim == columns.ndim == 1 and not all(map(holds_indices, key)):
+        rows, columns = rows[:, None], columns[None, :]
+    rows, columns = np.broadcast_arrays(rows, columns)
+    value = value.toarray() if hasattr(value, "toarray") else floats(value)
+    value = np.broadcast_to(value, rows.shape).reshape(-1)
+    flat = rows.reshape(-1) * self.shape[1] + columns.reshape(-1)
+    kept = np.flatnonzero(~np.isin(self.rows * self.shape[1] + self.columns, flat))
+    self.data = _join([self.data[kept], value])
+    self.rows = np.append(self.rows[kept], rows)
+    self.columns = np.append(self.columns[kept], columns)
+    self.order = None
+
+
+def set_diagonal(self: Any, values: Any, k: int = 0) -> None:
+    """Write a diagonal, or as much of it as there are values."""
+    n, m = self.shape
+    if not -n < k < m:
+        raise ValueError("k exceeds array dimensions")
+    values, length = floats(values), min(n + min(k, 0), m - max(k, 0))
+    if values.ndim:
+        length = min(length, int(values.shape[0]))
+        values = values[:length]
+    at = np.arange(length)
+    self[at - min(k, 0), at + max(k, 0)] = values
+
+
+def holds_indices(key: Any) -> bool:
+    """Tell whether a key is a list or an array of places, and no slice."""
+    return isinstance(key, (list, np.ndarray))
