@@ -319,3 +319,21 @@ def test_a_diagonal_beyond_the_matrix_is_refused():
 
     with pytest.raises(ValueError, match="k exceeds"):
         sg.compile(filled)(U)
+
+
+@pytest.mark.parametrize("f", [reaction, valley], ids=lambda f: f.__name__)
+def test_values_in_a_compiled_function_are_those_of_a_call(f):
+    function = (sg.hessian if f is valley else sg.jacobian)(f, sparse=True)
+    values = sg.compile(lambda u: function.values(u))
+    many = sg.vmap(lambda u: np.cumsum(function.values(u)))
+    for n in (3, 4, 7, 40):
+        u = np.linspace(1.0, 0.2, n)
+        with sg.backend("llvm"):
+            found = values(u)
+            np.testing.assert_array_equal(found, function.values(u))
+            out = np.full(len(found), np.nan)
+            values(u, out=out)
+            np.testing.assert_array_equal(out, found)
+            batch = np.stack([u, 2.0 * u, -u])
+            wanted = [np.cumsum(function.values(x)) for x in batch]
+            np.testing.assert_allclose(many(batch), wanted, rtol=1e-13)

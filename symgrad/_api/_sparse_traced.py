@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as traced_numpy
-from ._plan import Part
+from .._ops.updates import SPREAD
+from .._trace import Traced, as_node
+from ._placed import FEW, MANY
+from ._plan import SMALL, Part
 
 
 def data_of(parts: Sequence[Part], values: Sequence[Any], lead: tuple[int, ...]) -> list[Any]:
@@ -30,14 +33,36 @@ def data_of(parts: Sequence[Part], values: Sequence[Any], lead: tuple[int, ...])
     """
     found: list[Any] = []
     for part in parts:
-        pieces = []
-        for k, places in zip(part.recipe.blocks, part.places, strict=False):
-            pieces.append(np.reshape(values[k], (*lead, len(places))).astype(part.pattern.dtype))
+        dtype = part.pattern.dtype
+        own = zip(part.recipe.blocks, part.places, strict=False)
+        if not lead and not part.recipe.products and part.pattern.nnz:
+            found.append(_spread(part, [values[k].astype(dtype) for k, _ in own]))
+            continue
+        pieces = [np.reshape(values[k], (*lead, len(places))).astype(dtype) for k, places in own]
         pairs = iter(part.pairs)
         for (left, right), p, q in zip(part.recipe.products, pairs, pairs, strict=True):
             pieces.append(found[left][..., p] * found[right][..., q])
         found.append(_placed(part, pieces, lead))
     return found
+
+
+def _spread(part: Part, values: Sequence[Any]) -> Any:
+    """Return all blocks at their places; each loop writes its own."""
+    nnz, rest, alone = part.pattern.nnz, part.recipe.rest, len(part.recipe.alone)
+    word = np.int32 if nnz <= SMALL else np.int64
+    pieces, places = [], []
+    for k in part.recipe.order:
+        value, place = values[k], part.places[k]
+        kept = np.flatnonzero(place >= 0)
+        if len(kept) < len(place):
+            value, place = np.reshape(value, (len(place),))[kept], place[kept]
+        pieces.append(value)
+        places.append(np.reshape(Traced(as_node(place.astype(word))), value.shape))
+    if rest == FEW:
+        pieces.insert(alone, traced_numpy.zeros(len(part.rest), part.pattern.dtype))
+        places.insert(alone, Traced(as_node(part.rest.astype(word))))
+        alone += 1
+    return SPREAD(*pieces, *places, alone=alone, shape=(nnz,), whole=rest != MANY)
 
 
 def _placed(part: Part, pieces: Sequence[Any], lead: tuple[int, ...]) -> Any:

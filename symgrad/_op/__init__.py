@@ -95,7 +95,7 @@ from ._registry import (
     refused,
     registry,
 )
-from ._rules import Linear, NoRule, Partials, Products, Rule
+from ._rules import HALF, Linear, NoRule, Partials, Products, Rule
 
 __all__ = [
     "AXES",
@@ -103,6 +103,7 @@ __all__ = [
     "COUNT",
     "DTYPE",
     "FLAG",
+    "HALF",
     "HIGHEST",
     "INTEGER",
     "LETTERS",

@@ -22,6 +22,10 @@ class Partials:
     of: Callable[..., Any]
 
 
+#: Of operands that come in pairs, all first ones before all second ones: the first ones.
+HALF = "half"
+
+
 @dataclass(frozen=True)
 class Linear:
     """Of an op that is linear in some operands: its transpose.
@@ -32,16 +36,18 @@ class Linear:
         ``transpose(ct, *operands, **params)`` gives one cotangent for each operand, None where the
         op is not linear.
     operands:
-        The operands in which it is linear, by number; None: in all. A map is the operand itself
-        where that is taken.
+        The operands in which it is linear, by number; None: in all; ``HALF``: in the first half.
+        A map is the operand itself where that is taken.
     """
 
     transpose: Callable[..., Any]
-    operands: tuple[int, ...] | None = None
+    operands: tuple[int, ...] | str | None = None
 
     def places(self, count: int) -> tuple[int, ...]:
         """Return by number the operands, of ``count``, in which the op is linear."""
-        return tuple(range(count)) if self.operands is None else self.operands
+        if isinstance(self.operands, tuple):
+            return self.operands
+        return tuple(range(count // 2 if self.operands == HALF else count))
 
 
 @dataclass(frozen=True)

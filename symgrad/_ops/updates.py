@@ -15,6 +15,7 @@ from .._op import (
     AXES,
     COUNT,
     FLAG,
+    HALF,
     REGIONS,
     SHAPE,
     ArrayOp,
@@ -310,6 +311,11 @@ def _spread_place(k: int, index: Any, *operands: Any, **_: Any) -> tuple[Any, ..
     return (operands[len(operands) // 2 + k][tuple(index)],)
 
 
+def _spread_transpose(ct: Any, *operands: Any, **_: Any) -> tuple[Any, ...]:
+    places = [place.astype(np.int64) for place in operands[len(operands) // 2 :]]
+    return *(GATHER(ct, place, axes=(0,), at=0) for place in places), *(None for _ in places)
+
+
 def _spread_batch(
     size: Any, batched: Any, *operands: Any, alone: int, shape: Any, whole: bool
 ) -> Any:
@@ -345,7 +351,7 @@ SPREAD: ArrayOp = define(
         params={"alone": COUNT, "shape": SHAPE, "whole": FLAG},
         shape=lambda *_, alone, shape, whole: shape,
         element=_spread_element, place=_spread_place,
-        rule=NoRule("values are differentiated before they are put at their places"),
+        rule=Linear(_spread_transpose, HALF),
         batch=_spread_batch, fits=_spread_fits),
     Code(source=_spread_source, helpers=(spread,)),
     Words("several arrays at places of a vector that are given by integers"),
