@@ -400,6 +400,61 @@ def test_random_assignments(actions: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-14)
 
 
+#: Cells at the ends of an axis whose length is not known, and what lies between them.
+CELL = st.sampled_from([0, 1, 2, -1, -2, -3])
+INSIDE = st.sampled_from(
+    [slice(1, -1), slice(2, -2), slice(1, None), slice(None, -1), slice(None, None, 2), slice(None)]
+)
+BORDER = st.tuples(st.sampled_from(["ghost", "ghost", "across", "inside"]), INSIDE, CELL, CELL)
+
+
+@given(INSIDE, st.lists(BORDER, min_size=3, max_size=6), st.sampled_from([1, 2]))
+def test_random_borders(first: slice, actions: Any, ndim: int) -> None:
+    """Cells beside what was written are read, and written, in arrays of any length."""
+
+    def f(x: Any) -> Any:
+        y = x * 2.0
+        y[first] = x[first] ** 2
+        for k, (kind, inside, cell, beside) in enumerate(actions):
+            if kind == "ghost":
+                y[cell] = -y[beside]
+            elif kind == "across":
+                y[..., cell] = y[..., beside] + 1
+            else:
+                y[inside] = x[inside] * (k + 3)
+        return y
+
+    compiled = sg.compile(f, backend="numpy")
+    for n in (12, 12, 9, 20):
+        x = np.arange(1.0, 1 + n**ndim).reshape((n,) * ndim)
+        np.testing.assert_array_equal(compiled(x), f(x))
+
+
+@pytest.mark.parametrize("n", [4, 5, 9, 30])
+def test_ghost_cells_read_what_was_written_beside_them(n: int) -> None:
+    def reflected(u: Any) -> Any:
+        v = u * 2.0
+        v[1:-1] -= u[1:-1] ** 2
+        v[0] = -v[1]
+        v[-1] = -v[-2]
+        return v
+
+    def corners(u: Any) -> Any:
+        v = np.outer(u, u)
+        v[1:-1, 1:-1] = 0.0
+        v[0] = v[1]
+        v[-1] = v[-2]
+        v[:, 0] = v[:, 1]
+        v[:, -1] = v[:, -2]
+        return v
+
+    u = np.sin(np.arange(1.0, n + 1))
+    for f in (reflected, corners):
+        np.testing.assert_array_equal(sg.compile(f)(u), f(u))
+        step = f(u + 1e-30j * np.cos(u)).imag / 1e-30
+        np.testing.assert_allclose(sg.jvp(f, (u,), (np.cos(u),))[1], step, rtol=1e-14, atol=1e-15)
+
+
 # ---------------------------------------------------------------- arguments, refusals
 
 

@@ -103,12 +103,11 @@ class Writes:
         """Tell whether a region has elements in common with one written, but is not it."""
         form, picks = _form(region), _picks(region)
         alike = self.forms.get(form, {})
-        if alike and not all(isinstance(p, int) for p in picks):
-            return any(p != picks and not _apart(region, r) for p, (r, _) in alike.items())
-        if any(not isinstance(p, int) for key in alike for p in key):
-            return any(p != picks and not _apart(region, r) for p, (r, _) in alike.items())
-        # Of one form, with known places: the same or apart.
-        return not all(_apart(region, other) for other in self.others(form))
+        regions = list(self.others(form))
+        if not all(isinstance(p, int) for key in (picks, *alike) for p in key):
+            regions += [other for p, (other, _) in alike.items() if p != picks]
+        # Of one form, with known places, they are the same or apart.
+        return not all(_apart(region, other) for other in regions)
 
     def write(self, region: Region, value: Node) -> None:
         """Write a region over."""
