@@ -204,7 +204,7 @@ class NotCompiledWarning(UserWarning):
 
 
 class PathsWarning(UserWarning):
-    """A function decides by values in many ways, each of which is compiled by itself."""
+    """A function decides by values in many ways, or by digits that rounding makes."""
 
 
 class SimplificationWarning(UserWarning):

@@ -62,6 +62,57 @@ def test_an_iteration_until_convergence() -> None:
     assert np.isclose(sg.jvp(root, (5.0,), (1.0,))[1], 0.5 / np.sqrt(5.0))
 
 
+def root_to_the_last_digit(a: Any) -> Any:
+    x = 1.0
+    for _ in range(40):
+        step = (np.exp(x) - a) / np.exp(x)
+        x = x - step
+        if abs(step) < 1e-16:
+            break
+    return x
+
+
+@pytest.mark.parametrize("backend", ["numpy", "llvm", "numba"])
+@pytest.mark.filterwarnings("ignore::symgrad.errors.PathsWarning")
+def test_decisions_that_rounding_makes(backend: Any) -> None:
+    """An error of one unit is there or not, by who computes: the result is right in any case."""
+    g = sg.value_and_grad(root_to_the_last_digit)
+    with sg.backend(backend):
+        for a in np.random.default_rng(0).uniform(0.3, 5.0, 40):
+            for _ in range(2):
+                value, slope = g(a)
+                assert np.isclose(value, np.log(a), rtol=1e-14, atol=1e-15)
+                assert np.isclose(slope, 1 / a, rtol=1e-13)
+    assert g.traces < 12
+
+
+def test_where_rounding_decides_is_said() -> None:
+    at = np.linspace(0.1, 3.0, 50)
+    exact = sg.compile(np.exp)(at)
+
+    def shifted(x: Any) -> Any:
+        y = np.exp(x)
+        if y[0] > limit:
+            return 2.0 * y
+        return y + 1.0
+
+    for k, x in enumerate(at):  # NumPy's exponential, and one that is a unit away
+        if exact[k] != np.exp(x):
+            break
+    else:
+        pytest.skip("NumPy's exponentials are ours here")
+    limit = min(exact[k], np.exp(x))
+    given = at[k : k + 4]
+    g = sg.compile(shifted)
+    with pytest.warns(sg.errors.PathsWarning, match=r"decides by digits .*test_guards.py:"):
+        found = g(given)
+    np.testing.assert_allclose(found, shifted(given), rtol=1e-15)
+    out = np.empty_like(given)
+    with pytest.warns(sg.errors.PathsWarning):
+        g(given, out=out)
+    np.testing.assert_array_equal(out, found)
+
+
 def test_whole_numbers() -> None:
     """An integer is a piecewise constant, and no derivative is lost."""
     g = sg.value_and_grad(lambda x: x * int(x) + [1.0, 10.0, 100.0][int(np.floor(x))])

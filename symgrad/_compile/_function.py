@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Generic, NamedTuple, overload
 
 from .._forks import free_in_children
-from .._graph import apart
+from .._graph import Node, apart, warn_user
 from .._pickles import Travels
 from .._runtime import MISS, structures
 from .._schedule import Program, concrete
@@ -33,6 +33,7 @@ from .._trace import (
     say_where,
     trace,
 )
+from ..errors import PathsWarning
 from ._call import Call, Given, without_lists
 from ._captures import Captures
 from ._foreign import Foreign
@@ -240,6 +241,9 @@ class Function(Foreign, Travels, Generic[P, R]):
         """Return the result of a call, and what it was computed with."""
         found, given = self._found(call, kernel=name != "numpy")
         result = found.result(given.leaves, out, name)
+        if result is MISS and found.conditions:
+            self._say_rounding_decides(found)
+            return found.result_as_decided(given.leaves, out), found, given
         if result is MISS:
             # For these sizes its arithmetic would leave 64 bits: a trace of their own has numbers
             # for them, which do not.
@@ -248,6 +252,15 @@ class Function(Foreign, Travels, Generic[P, R]):
             if result is MISS:
                 raise found.shortage(given.leaves)
         return result, found, given
+
+    def _say_rounding_decides(self, found: Specialization) -> None:
+        warn_user(
+            f"{getattr(self, '__name__', 'the function')} decides by digits that rounding makes: "
+            f"a decision ({_lines(found.conditions)}) is another one in machine code than in "
+            "NumPy, so calls like this one run step by step under NumPy. Write instead: compare "
+            "with a tolerance above the rounding errors, np.where(condition, a, b), or compile it "
+            "with control_flow=True", PathsWarning,
+        )  # fmt: skip
 
     def outermost(self, *args: Any, **kwargs: Any) -> Any:
         """Carry the function out on the inputs of the outermost trace, which nothing encloses."""
@@ -349,6 +362,9 @@ class Function(Foreign, Travels, Generic[P, R]):
                 return not made.gives_the_same(specialized(graph), leaves, self._backend_now())
 
             captures.look_for_memory(reading, differs)
+            known = self._kinds.like(signature, made)
+            if known is not None:
+                return known
             self._keep(signature, made)
             return made
 
@@ -389,6 +405,11 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
         return frozenset(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a builtin
         return frozenset()
+
+
+def _lines(conditions: Sequence[Node]) -> str:
+    """Return where a function decides: the first of its lines."""
+    return ", ".join(sorted({str(c.where) for c in conditions if c.where})[:5])
 
 
 __all__ = ["Function"]

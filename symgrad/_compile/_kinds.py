@@ -38,6 +38,16 @@ class Kinds:
                 return candidate
         return None
 
+    def like(self, signature: Signature, made: Specialization) -> Specialization | None:
+        """Return the specialisation that is the same path as one that was made, if there is one.
+
+        Where rounding decides, it may not have admitted what it was made for.
+        """
+        for candidate in self._groups.get(signature, ()):
+            if made.conditions and candidate.conditions and made.equals(candidate):
+                return candidate
+        return None
+
     def keep(self, signature: Signature, made: Specialization, last: Specialization | None) -> None:
         """Enter a specialisation; where there are too many, drop the one used least recently.
 

@@ -20,7 +20,7 @@ from .._schedule import Program
 from .._shapes import evaluate_dim
 from .._state import within
 from .._trace import Graph, LeafKind, Signature, Tree, as_input, flatten
-from ..errors import ArgumentError, OutOfMemoryError
+from ..errors import ArgumentError, BranchError, OutOfMemoryError
 from ._cache import Entry, cached_code
 from ._layout import Layout, can_ask
 from ._loading import code_again, loaded_code
@@ -166,8 +166,15 @@ class Specialization:
             args, kwargs = self.signature.tree.children
             rest = iter(given)
             given = [tree.unflatten(rest) for tree in (*args.children, *kwargs.children)]
-        with raising_after():
-            result = kernel(*given)
+        from ._kernel import BRANCH  # noqa: PLC0415
+
+        try:
+            with raising_after():
+                result = kernel(*given)
+        except ValueError as error:
+            if str(error) == BRANCH:
+                raise BranchError(BRANCH) from None
+            raise
         assert self.entry is not None
         outputs: list[Any] = [None] * len(self._ranks)
         for part, kind, k in zip(
@@ -193,13 +200,33 @@ class Specialization:
             return self.run_numba(leaves) if backend == "numba" else self.run(leaves)
         except OutOfMemoryError:
             raise
+        except BranchError:
+            if not self.conditions:
+                raise  # of a function that it calls back
+            return MISS
         except MemoryError as error:
             raise self.shortage(leaves) from error
+
+    def result_as_decided(self, leaves: Sequence[Any], out: Any) -> Any:
+        """Compute the result under NumPy, on the way that Python took.
+
+        Its conditions are not looked at: where rounding decides, they may come to something else
+        in machine code, or in a program whose steps have been rewritten.
+        """
+        with within(promised=self.promised):
+            program = by_arrays(replace(self.program, conditions=()))
+            values = program.run(*self.values(leaves))
+        return self._packed(values) if out is None else self._copied(values, self._targets(out))
+
+    def equals(self, other: Specialization) -> bool:
+        """Tell whether another trace for arguments of this kind is this one."""
+        same = self.program.fingerprint == other.program.fingerprint
+        return same and repr(self._leaves) == repr(other._leaves)
 
     def gives_the_same(self, other: Specialization, leaves: Sequence[Any], backend: str) -> bool:
         """Tell whether another trace for arguments of this kind computes the same."""
         if self.program.fingerprint == other.program.fingerprint:
-            return repr(self._leaves) == repr(other._leaves)
+            return self.equals(other)
         if self.calls_back or other.calls_back:  # what Python does then happens in the call alone
             return False
         found = [flatten(x.result(leaves, None, backend))[0] for x in (self, other)]
@@ -248,6 +275,11 @@ class Specialization:
             if found is MISS:
                 return MISS
             found = [found] if compiled and len(given) == 1 else list(found)
+        return self._copied(found, given)
+
+    def _copied(self, values: Sequence[Any], given: Sequence[Any]) -> Any:
+        """Return the result, of which what has a place is copied there."""
+        found = list(values)
         for k, target in enumerate(given):
             if target is not None:
                 np.copyto(target, found[k], casting="same_kind")
