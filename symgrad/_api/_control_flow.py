@@ -6,19 +6,23 @@ may be set in a block, but what a loop carries, and what both sides of a branch 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import FunctionType, MethodType
 from typing import Any, NoReturn
 
 import numpy as np
 
+from .._compile._users import installed
 from .._state import now, within
 from .._trace import Traced
 from .._trace._arrays import COMPARED, REFLECTED
 from .._trace._known import known_number
 from .._trace._whole import size_bits
-from ..errors import NumberError, SymgradError, TraceError
+from ..errors import ArgumentError, NumberError, SymgradError, TraceError
 from ._control import cond, fori_loop, while_loop
+from ._control_syntax import FLOW, converted
 from ._control_writes import Carried, Sides
 
 #: ``range`` of up to this many steps, known beforehand, is unrolled as Python does.
@@ -238,3 +242,37 @@ def _counted(
 def _whole(counters: Mapping[Any, int]) -> AbstractContextManager[None]:
     """Let whole numbers be Python's in the block, which do not leave 64 bits without a word."""
     return within(counters={**(now().counters or {}), **counters})
+
+
+class Following(Flow):
+    """Flow that leads into the functions that are called, those of installed packages excepted."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Any] = {}
+
+    def called(self, function: Any) -> Any:
+        """Return a function with its control flow rewritten, or as it is."""
+        if isinstance(function, MethodType):
+            return MethodType(self.called(function.__func__), function.__self__)
+        code = getattr(function, "__code__", None)
+        if type(function) is not FunctionType or code is None or installed(code.co_filename):
+            return function
+        if FLOW in code.co_freevars or code.co_flags & inspect.CO_GENERATOR:
+            return function
+        if function not in self._known:
+            try:
+                self._known[function] = converted(function, self)
+            except ArgumentError:  # its source is not at hand
+                self._known[function] = function
+        return self._known[function]
+
+
+def followed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function with the control flow rewritten, its own and of what it calls.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no ``def`` whose source is at hand.
+    """
+    return converted(function, Following())

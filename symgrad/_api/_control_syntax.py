@@ -19,6 +19,7 @@ errors and programs point to the user's.
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import inspect
 from collections.abc import Callable, Sequence
@@ -49,6 +50,9 @@ _WRITING = ("fill", "partition", "put")
 def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     """Return ``function`` with its control flow as calls of ``flow``'s methods.
 
+    If ``flow`` has a method ``called``, that is given each function that is called, and returns
+    what is called in its place.
+
     Raises
     ------
     ArgumentError
@@ -69,6 +73,8 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
         )
     strip(definition)
     made = _Rewriter(function, definition).function(definition)
+    if hasattr(flow, "called"):
+        _Followed().visit(made)
     # Free variables stay free: the code is compiled within a function that has them.
     free = [*function.__code__.co_freevars, FLOW]
     outer = ast.parse(f"def outer({', '.join(free)}):\n    pass").body[0]
@@ -272,6 +278,19 @@ class _Rewriter(ast.NodeTransformer):
 
 
 # ---------------------------------------------------------------- making code
+
+
+class _Followed(ast.NodeTransformer):
+    """Has what is called pass through ``flow.called``, but for Python's own functions."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        root = node.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name) or (root.id != FLOW and not hasattr(builtins, root.id)):
+            node.func = _call("called", node.func, node.func)
+        return node
 
 
 def _name(name: str) -> ast.Name:

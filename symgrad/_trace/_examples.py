@@ -7,7 +7,8 @@ call whose arguments break one is traced anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,19 @@ def decided(node: Node, kind: type) -> Any:
     """
     examples: Examples | None = now().examples
     return None if examples is None or node.shape else examples.decide(node, kind)
+
+
+@contextlib.contextmanager
+def attempt() -> Iterator[None]:
+    """Forget what was decided within, where that ends with an error after which others try."""
+    examples: Examples | None = now().examples
+    before = {} if examples is None else dict(examples.conditions)
+    try:
+        yield
+    except Exception:
+        if examples is not None:
+            examples.conditions = before
+        raise
 
 
 def unknown(node: Node) -> str:

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
+from .._api._control_flow import followed
 from .._op import refuse
 from .._ops.np_common import is_traced
 from .._state import now
 from .._trace._complex import is_complex
+from .._trace._examples import attempt
 from .._trace._known import known_value
 from .._trace._namespace import holds, is_function
-from ..errors import UnsupportedError
+from ..errors import TraceError, UnsupportedError
 
 #: Why the other solvers refuse traced values.
 WHY = (
@@ -101,13 +103,32 @@ def solver(
             if now().guards is None:
                 return plain(*args, **kwargs)
             if not any(map(_is_given_traced, (*args, *kwargs.values()))):
-                with contextlib.suppress(UnsupportedError):
+                with contextlib.suppress(UnsupportedError, TraceError), attempt():
                     return watching(*args, **kwargs)
-            return traced(*args, **kwargs)
+            return with_branches(traced, *args, **kwargs)
 
         return solve
 
     return decorate
+
+
+def with_branches(traced: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return what a solver makes of functions as they are, or with their branches rewritten.
+
+    In a solver's loop no ``if`` of theirs has an example to go by.
+    """
+    try:
+        with attempt():
+            return traced(*args, **kwargs)
+    except TraceError as error:
+
+        def rewritten(value: Any) -> Any:
+            return followed(value) if is_function(value) else value
+
+        try:
+            return traced(*map(rewritten, args), **{k: rewritten(x) for k, x in kwargs.items()})
+        except Exception:  # noqa: BLE001 - the first one is of the code as it stands
+            raise error from None
 
 
 #: What constraints are of, and bounds.

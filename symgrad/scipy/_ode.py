@@ -12,6 +12,7 @@ import scipy.integrate
 from .._graph import warn_user
 from .._state import now
 from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
+from ._given import with_branches
 from ._ode_at_once import solved_at_once
 from ._ode_methods import Tsit5
 from ._ode_programs import programs_for
@@ -114,8 +115,8 @@ def solve_ivp(
     np.True_
     """
     if now().guards is not None:
-        return solve_traced(
-            fun, t_span, y0, method, t_eval, vectorized, _tuple(args),
+        return with_branches(
+            solve_traced, fun, t_span, y0, method, t_eval, vectorized, _tuple(args),
             checked_options(options, t_span), events, dense_output,
         )  # fmt: skip
     options.pop("memory", None)

@@ -18,8 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import numpy as traced_numpy
-from .._api._control_flow import Flow
-from .._api._control_syntax import converted
+from .._api._control_flow import followed
 from .._api._matrices import jacobian
 from .._api._transforms import compile as compiled
 from .._api._transforms import vmap
@@ -187,7 +186,7 @@ def _rewritten(fun: Any) -> Callable[..., Any]:
     """Return the function with its control flow rewritten, the same one for the same function."""
     known = _made.get(fun)
     if known is None:
-        known = _made[fun] = converted(fun, Flow)
+        known = _made[fun] = followed(fun)
     return known
 
 

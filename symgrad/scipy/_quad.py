@@ -10,12 +10,12 @@ import numpy as np
 import scipy.integrate
 
 from .. import numpy as traced_numpy
-from .._api._control_flow import Flow
-from .._api._control_syntax import converted
+from .._api._control_flow import followed
 from .._api._custom import custom_jvp, stop_gradient
 from .._api._transforms import vmap
 from .._ops.np_common import is_traced
 from .._state import now
+from .._trace._examples import attempt
 from ..errors import ArgumentError
 from ._given import given_numbers
 from ._panels import GK15, GK21, Norm, Panels, infinite, refined, summed
@@ -130,10 +130,12 @@ def traceable(traced: Function, func: Function, solver: Function, *given: Any, *
     raises, and the first error is the one to tell of.
     """
     try:
-        return traced(func)
+        with attempt():
+            return traced(func)
     except Exception as error:  # noqa: BLE001 - raised again
         try:
-            return traced(converted(func, Flow))
+            with attempt():
+                return traced(followed(func))
         except Exception:  # noqa: BLE001
             try:
                 return given_numbers(solver, "its result is traced")(func, *given, **more)
