@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -590,3 +591,34 @@ def test_as_scipy_says_of_wrong_samples() -> None:
     for f, words in wrong:
         with pytest.raises(ValueError, match=words):
             sg.compile(f)(np.array([1.0, 2.0, 4.0]))
+
+
+@pytest.mark.parametrize("method", ["average", "min", "max", "dense", "ordinal"])
+def test_ranks_of_data(method: Any) -> None:
+    """Copulas and rank correlations are of them; ties, rows, nan, whole numbers, and nothing."""
+    rng = np.random.default_rng(9)
+    rows = np.round(rng.normal(size=(7, 12)), 1)
+    with_nan = np.where(rng.random((7, 12)) < 0.05, np.nan, rows)
+    compiled = sg.compile(lambda x: scipy.stats.rankdata(x, method))
+    for x in (rows[0], rows, rows[:1, :1], rng.integers(0, 4, 9), np.zeros(0), with_nan[:, 0]):
+        np.testing.assert_array_equal(compiled(x), scipy.stats.rankdata(x, method))
+    for axis in (0, 1, -1):
+        f = functools.partial(scipy.stats.rankdata, method=method, axis=axis)
+        for x in (rows, with_nan):
+            np.testing.assert_array_equal(sg.compile(f)(x), f(x))
+
+
+def test_a_copula_by_ranks() -> None:
+    rng = np.random.default_rng(10)
+    x = rng.normal(size=30)
+    y = x + rng.normal(size=30)
+
+    def loss(theta: Any, x: Any, y: Any) -> Any:
+        u, v = (scipy.stats.rankdata(a) / (len(a) + 1) for a in (x, y))
+        density = (1 + theta) * (u * v) ** (-1 - theta)
+        return -np.mean(np.log(density * (u**-theta + v**-theta - 1) ** (-2 - 1 / theta)))
+
+    slope, by_data = sg.grad(loss, argnums=(0, 1))(1.2, x, y)
+    step = (loss(1.2 + 1e-5, x, y) - loss(1.2 - 1e-5, x, y)) / 2e-5
+    np.testing.assert_allclose(slope, step, rtol=1e-8)
+    assert not by_data.any()

@@ -1,4 +1,4 @@
-"""``scipy.stats``' means, moments, spreads and entropies of data, functions of these numbers."""
+"""``scipy.stats``' means, moments, spreads, entropies, directions and ranks of data."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
+from .._api._transforms import vmap
 from . import special
 from ._replacing import floats, refuse_option, replaces
 
@@ -315,3 +316,35 @@ def circstd(
     found = _direction("circstd", samples, high - low, axis, nan_policy, keepdims)
     spread = np.sqrt(-2.0 * np.log(np.minimum(np.hypot(*found), 1.0)))
     return spread if normalize else spread * ((high - low) / (2.0 * math.pi))
+
+
+# ---------------------------------------------------------------- ranks
+
+
+def _ranked(x: Any, method: str) -> Any:
+    """Return the ranks of a vector's elements."""
+    ordered = np.sort(x)
+    below, among = (1.0 * np.searchsorted(ordered, x, side) for side in ("left", "right"))
+    if method == "dense":
+        first = np.concatenate([np.ones(1), 1.0 * (ordered[1:] != ordered[:-1])])
+        ranks = np.cumsum(first)[np.searchsorted(ordered, x)]
+    elif method == "ordinal":
+        ranks = 1.0 + np.argsort(np.argsort(x))
+    else:
+        ranks = {"average": 0.5 * (below + among + 1.0), "min": below + 1.0, "max": among}[method]
+    return np.where(np.any(np.isnan(x)), np.nan, ranks)
+
+
+@replaces(scipy.stats.rankdata)
+def rankdata(
+    a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"
+) -> Any:
+    """Return the ranks of data, always as floats; their derivative is zero."""
+    if method not in ("average", "min", "max", "dense", "ordinal"):
+        raise ValueError(f'unknown method "{method}"')
+    x, along = _along("rankdata", a, axis, nan_policy)
+    if x.ndim < 2:
+        return _ranked(np.reshape(x, (-1,)), method) if x.size else x
+    rows = np.moveaxis(x, along, -1)
+    ranks = vmap(lambda row: _ranked(row, method))(rows.reshape(-1, rows.shape[-1]))
+    return np.moveaxis(ranks.reshape(rows.shape), -1, along)

@@ -60,6 +60,7 @@ from ._summaries import (
     median_abs_deviation,
     moment,
     pmean,
+    rankdata,
     sem,
     skew,
     tmean,
@@ -75,7 +76,7 @@ __all__ = [  # noqa: PLE0604 - the names of the rows
     *DISTRIBUTIONS, "boxcox", "boxcox_llf", "circmean", "circstd", "circvar", "dirichlet",
     "energy_distance", "entropy", "gaussian_kde", "gmean", "gstd", "gzscore", "hmean", "iqr",
     "kurtosis", "linregress", "median_abs_deviation", "moment", "multinomial",
-    "multivariate_normal", "multivariate_t", "pearsonr", "pmean", "sem", "skew", "tmean",
+    "multivariate_normal", "multivariate_t", "pearsonr", "pmean", "rankdata", "sem", "skew", "tmean",
     "trim_mean", "tstd", "ttest_1samp", "ttest_ind", "ttest_rel", "tvar", "variation",
     "wasserstein_distance", "wishart", "yeojohnson", "yeojohnson_llf", "zmap", "zscore",
 ]  # fmt: skip
