@@ -363,3 +363,9 @@ def test_max_and_min_where_examples_differ() -> None:
     assert slope == pytest.approx((priced(1.2001) - priced(1.1999)) / 2e-4, rel=1e-6)
     with pytest.raises(sg.errors.TraceError, match="truth value"):
         sg.vmap(lambda x: max(x, x[::-1], key=np.sum))(rows)
+
+
+def test_riemanns_zeta_function_is_hurwitzs_without_its_parameter() -> None:
+    x = np.array([1.5, 2.0, 7.0])
+    for f in (scipy.special.zeta, lambda x: scipy.special.zeta(x, q=2.5)):
+        np.testing.assert_allclose(sg.compile(lambda x, f=f: f(x))(x), f(x), rtol=1e-14)

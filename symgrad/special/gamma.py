@@ -29,7 +29,7 @@ from .._op import (
 )
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_sum
 from .differences import digamma_by_sums
-from .records import ORDER, POSITIVE, elsewhere, evaluated, of_scipy, source_of
+from .records import ORDER, POSITIVE, elsewhere, evaluated, of_scipy, relative, source_of
 from .tables import GAMMA_MIDDLE, RGAMMA_MIDDLE, fitted, step
 
 # ---------------------------------------------------------------- the gamma function as a pair
@@ -194,12 +194,18 @@ def _zeta(s: Any, x: Any) -> Any:
 
 
 ZETA: Op = define(
-    Map("Zeta", functions=(sc.zeta,), domain=(sp.Interval.open(1, sp.oo), Positive),
+    Map("Zeta", evaluate=sc.zeta, domain=(sp.Interval.open(1, sp.oo), Positive),
         sympy=sp.zeta, rule=Partials(lambda y, s, x: (math.nan, -s * ZETA(s + 1.0, x)))),
-    Code(Composed(_zeta)),
+    Code(Composed(_zeta), source=lambda s, x: f"special.zeta({s}, {x})"),
     Evidence(samples=((1.5, 6), (0.2, 9)), ulp=8.0),
     Words("Hurwitz zeta function of s > 1 and x.", convention=ORDER),
 )  # fmt: skip
+
+
+@relative(sc.zeta, "Hurwitz's zeta function, or Riemann's without q.", (1.5, 6), (0.2, 9),
+          convention=ORDER)  # fmt: skip
+def zeta(x: Any, q: Any = None) -> Any:
+    return ZETA(x, 1.0 if q is None else q)
 
 
 def _polygamma(n: Any, x: Any) -> Any:
