@@ -647,6 +647,62 @@ def test_a_number_as_an_array_of_one_element(make: Any, write: Any) -> None:
     assert slope == 1.0 + f(np.float64(3.5), index)[0][0] - f(np.float64(2.5), index)[0][0]
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 4), (3, 12, 20)])
+def test_masks_behind_whole_axes(shape: tuple[int, ...]) -> None:
+    """Walls of a flow, land of an ocean: of each field, what a mask of places says."""
+
+    def f(x: Any, walls: Any, columns: Any) -> Any:
+        y = x.copy()
+        y[:, walls] = 0.0
+        y[..., columns] = y[0, 0, 0] + 2.0
+        z = np.sin(x)
+        z[:, walls] = y[0][walls]
+        z[:, columns[: x.shape[1]], :] = 1.0
+        z[columns[:1][0] + 1, ...] += 1.0
+        return y, z
+
+    rng = np.random.default_rng(5)
+    x, walls = rng.normal(size=shape), rng.random(shape[1:]) < 0.4
+    columns = np.arange(shape[2]) % 3 == 1
+    for a, b in zip(sg.compile(f)(x, walls, columns), f(x, walls, columns), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-14)
+
+
+def test_a_mask_of_another_shape() -> None:
+    def f(x: Any, mask: Any) -> Any:
+        y = x.copy()
+        y[:, mask] = 0.0
+        return y
+
+    def g(x: Any, mask: Any) -> Any:
+        y = x.copy()
+        y[mask] = 0.0
+        return y
+
+    def read(x: Any, mask: Any) -> Any:
+        return np.sum(x[mask])
+
+    x = np.ones((3, 20))
+    one, twelve = np.ones(1, bool), np.ones(12, bool)
+    for function, mask in ((f, one), (f, twelve), (g, one), (read, one), (read, one[None])):
+        with pytest.raises(IndexError):
+            function(x, mask)
+        with pytest.raises(IndexError, match="mask"):
+            sg.compile(function)(x, mask)
+
+
+def test_listed_values_for_a_mask() -> None:
+    def f(x: Any, mask: Any) -> Any:
+        y = x.copy()
+        y[mask] = [1.0, 2.0]
+        return y
+
+    mask = np.arange(12) % 6 == 0
+    with pytest.raises(TraceError, match=r"as many values as a traced mask"):
+        sg.compile(f)(np.ones(12), mask)
+    np.testing.assert_array_equal(sg.compile(f)(np.ones((12, 2)), mask), f(np.ones((12, 2)), mask))
+
+
 def test_nothing_is_repeated() -> None:
     """NumPy leaves a diagonal that nothing is written to, and makes zeros of nothing."""
 

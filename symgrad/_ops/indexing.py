@@ -92,7 +92,9 @@ def _expand(index: Any, shape: Shape) -> list[Any]:
         if isinstance(item, (bool, np.bool_)) or getattr(item, "dtype", None) == np.bool_:
             raise IndexingError(
                 "a traced boolean index selects a number of elements that depends on values: "
-                "write np.where(mask, x, 0.0), or a sum with the mask as weights"
+                "write np.where(mask, x, 0.0), or a sum with the mask as weights; or, where data "
+                "alone decide, bind the data by functools.partial(f, data=data) or a closure, and "
+                "their numbers are known"
             )
     dots = sum(item is Ellipsis for item in items)
     if dots > 1:

@@ -18,6 +18,7 @@ from .._ops.np_common import is_traced
 from ..errors import IndexingError, TraceError, UnsupportedError
 from ._arrays import ArrayMethods, add_operators, declines
 from ._calls import call
+from ._writes import require_fit
 
 _FILL = {np.sum: 0, np.prod: 1, np.any: False, np.all: True, np.count_nonzero: 0}
 
@@ -53,6 +54,7 @@ class Masked(ArrayMethods):
             raise IndexingError(
                 f"too many indices: the array is {x.ndim}-dimensional, the mask has {mask.ndim}"
             )
+        require_fit(x, mask)
         one = np.ones_like(x)
         return cls(np.where(_wide(mask, x.ndim), x, one), mask)
 

@@ -23,7 +23,7 @@ from .._ops.regions import Region
 from .._ops.updates import PUT, UPDATE, WRITER
 from .._shapes import Shape, Size, as_dim, as_expr, broadcast, dim_product, guard, hint, same, show
 from .._state import now
-from ..errors import DTypeError, ShapeError, TraceError
+from ..errors import DTypeError, IndexingError, ShapeError, TraceError
 from ._bind import as_node, bind_nodes, cast
 from ._views import PLACES, Step, taken
 
@@ -299,12 +299,13 @@ def replaced(x: Any, index: Any, value: Any) -> Any:
     """
     masks = [k for k in (index if isinstance(index, tuple) else (index,)) if _is_traced_mask(k)]
     if masks:
-        if isinstance(index, tuple) and len(index) > 1:
+        before = _whole_axes(x, index if isinstance(index, tuple) else (index,))
+        if before is None:
             raise TraceError(
                 "assignment by a traced mask beside other indices is not followed. Write "
                 "instead: np.where(mask, value, x) for the part, then x[part] = ..."
             )
-        return chosen(x, masks[0], value)
+        return chosen(x, masks[0], value, before)
     computed = _single_places(x, index)
     if computed is not None:
         axes, indices = computed
@@ -322,6 +323,16 @@ def replaced(x: Any, index: Any, value: Any) -> Any:
     last = WRITER(number, positions, axes=(0,), shape=(count,))
     taken = flat[np.maximum(last - 1, 0)]
     return np.reshape(np.where(last > 0, taken, np.reshape(x, (-1,))), x.shape)
+
+
+def _whole_axes(x: Any, items: tuple[Any, ...]) -> int | None:
+    """Return how many axes come before an index's mask; None unless it has whole axes besides."""
+    at = next(k for k, item in enumerate(items) if _is_traced_mask(item))
+    others = [*items[:at], *items[at + 1 :]]
+    if not all(k is Ellipsis or (isinstance(k, slice) and k == slice(None)) for k in others):
+        return None
+    left = x.ndim - items[at].ndim - sum(k is not Ellipsis for k in others)
+    return at + (left - 1 if any(k is Ellipsis for k in items[:at]) else 0)
 
 
 def _single_places(x: Any, index: Any) -> tuple[tuple[int, ...], list[Any]] | None:
@@ -367,20 +378,30 @@ def _is_traced_mask(item: Any) -> bool:
     return is_traced(item) and item.dtype == np.bool_
 
 
-def chosen(x: Any, mask: Any, value: Any) -> Any:
-    """Return ``x`` with ``value`` where a traced mask holds."""
+def require_fit(x: Any, mask: Any, before: int = 0) -> None:
+    """Raise IndexingError where a mask has other lengths than the axes that it is for."""
+    axes = x.node.shape[before : before + mask.ndim]
+    if len(axes) != mask.ndim or not all(map(same, mask.node.shape, axes)):
+        raise IndexingError(
+            f"the mask has shape {show(mask.node.shape)}, and the axes that it is for have "
+            f"{show(axes)}"
+        )
+
+
+def chosen(x: Any, mask: Any, value: Any, before: int = 0) -> Any:
+    """Return ``x`` with ``value`` where a traced mask holds, of the axes behind so many."""
+    behind = x.ndim - mask.ndim - before
+    require_fit(x, mask, before)
     held = getattr(value, "__symgrad_masked__", None)
     if held is not None:
         value = held(mask)
-    elif getattr(value, "ndim", np.ndim(value)):
-        lead = x.ndim - mask.ndim
-        if value.ndim > lead:
-            raise TraceError(
-                "as many values as a traced mask has places cannot be told apart: assign a "
-                "number, or what was read by the same mask (x[mask] = f(x[mask])). Write "
-                "instead: np.where(mask, values, x) with values for all places"
-            )
-    wide = np.reshape(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
+    elif (value.ndim if hasattr(value, "ndim") else np.ndim(value)) > behind:
+        raise TraceError(
+            "as many values as a traced mask has places cannot be told apart: assign a "
+            "number, or what was read by the same mask (x[mask] = f(x[mask])). Write "
+            "instead: np.where(mask, values, x) with values for all places"
+        )
+    wide = np.reshape(mask, (*(1,) * before, *mask.shape, *(1,) * behind))
     node = fitted(value, x.node.shape, x.dtype)
     return np.where(wide, type(x)(node), x)
 
