@@ -76,8 +76,8 @@ __all__ = [  # noqa: PLE0604 - the names of the rows
     *DISTRIBUTIONS, "boxcox", "boxcox_llf", "circmean", "circstd", "circvar", "dirichlet",
     "energy_distance", "entropy", "gaussian_kde", "gmean", "gstd", "gzscore", "hmean", "iqr",
     "kurtosis", "linregress", "median_abs_deviation", "moment", "multinomial",
-    "multivariate_normal", "multivariate_t", "pearsonr", "pmean", "rankdata", "sem", "skew", "tmean",
-    "trim_mean", "tstd", "ttest_1samp", "ttest_ind", "ttest_rel", "tvar", "variation",
+    "multivariate_normal", "multivariate_t", "pearsonr", "pmean", "rankdata", "sem", "skew",
+    "tmean", "trim_mean", "tstd", "ttest_1samp", "ttest_ind", "ttest_rel", "tvar", "variation",
     "wasserstein_distance", "wishart", "yeojohnson", "yeojohnson_llf", "zmap", "zscore",
 ]  # fmt: skip
 
