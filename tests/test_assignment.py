@@ -455,6 +455,47 @@ def test_ghost_cells_read_what_was_written_beside_them(n: int) -> None:
         np.testing.assert_allclose(sg.jvp(f, (u,), (np.cos(u),))[1], step, rtol=1e-14, atol=1e-15)
 
 
+def test_a_row_is_read_beside_another_row_and_a_column() -> None:
+    """Of axes of any length, the last rows have places that are no numbers."""
+
+    def f(p: Any) -> Any:
+        p = p.copy()
+        p[-1, :] = 2.0
+        p[1:-1, 0] = p[1:-1, 1]
+        p[-1, :] = p[-2, :]
+        return p
+
+    for n in (5, 20):
+        p = np.arange(1.0 * n * n).reshape(n, n)
+        np.testing.assert_array_equal(sg.compile(f)(p), f(p))
+
+
+#: Rows and columns at the borders of a grid, with or without their ends.
+BORDERS = [
+    index
+    for line in (-2, -1, 0, 1)
+    for part in (slice(None), slice(1, -1))
+    for index in ((line, part), (part, line))
+]
+
+
+@settings(max_examples=settings.default.max_examples // 2)
+@given(st.lists(st.sampled_from(BORDERS), min_size=2, max_size=4), st.sampled_from([5, 18, 18]))
+def test_random_rows_and_columns(written: Any, n: int) -> None:
+    """As in schemes on grids; in long axes, the last rows have places that are no numbers."""
+
+    def f(p: Any, read: Any) -> Any:
+        for k, index in enumerate(written):
+            p[index] = p[2, 2] * (k + 2)
+        return p[read], p
+
+    p = np.arange(1.0 * n * n).reshape(n, n) + 0.5
+    for read in BORDERS:  # one alone: after it the array may be known as a whole
+        got = numpy_backend(sg.compile(lambda p, read=read: f(p.copy(), read)), p)
+        for a, b in zip(got, f(p.copy(), read), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
 # ---------------------------------------------------------------- arguments, refusals
 
 
