@@ -6,6 +6,7 @@ import functools
 import importlib
 import math
 from abc import ABC, abstractmethod
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -184,6 +185,76 @@ def test_lists_and_tuples_are_results() -> None:
     np.testing.assert_allclose(rows, [[0.0, 1.0], [-math.cos(X[0]), 0.0]])
     both = sg.jacobian(lambda y: (y[0], math.exp(y[1])))(X)
     np.testing.assert_allclose(both, [[1.0, 0.0], [0.0, math.exp(X[1])]])
+
+
+# ---------------------------------------------------------------- tables by objects
+
+
+class Layer:
+    def __init__(self, gain: float) -> None:
+        self.gain = gain
+
+    def __call__(self, x: Any) -> Any:
+        return np.array([math.tanh(self.gain * v) for v in x])
+
+
+class Wide(Layer):
+    pass
+
+
+layers = [Layer(1.5), Wide(0.5)]
+ordered = OrderedDict(a=layers[0], b=layers[1])
+queue = deque(layers)
+frozen = {layers[1]}
+places = {layers[0]: 1, layers[1]: 0}
+pairs = {(layer, "bias"): k + 1.0 for k, layer in enumerate(layers)}
+by_class = {Layer: 2.0, Wide: 3.0, np.ndarray: 0.5, float: 0.25}
+by_function = {helper: 2.0, math.sin: 3.0, np.sin: 4.0}
+
+TABLES: dict[str, Callable[[Any], Any]] = {
+    "set": lambda x: sum((0.0 if g in frozen else 1.0) * np.sum(g(x)) for g in layers),
+    "frozenset": lambda x, off=frozenset(layers[:1]): sum(
+        (0.0 if g in off else 1.0) * np.sum(g(x)) for g in layers
+    ),
+    "objects": lambda x: sum(x[places[g]] * np.sum(g(x)) for g in layers),
+    "tuples": lambda x: sum(pairs[g, "bias"] * np.sum(g(x)) for g in layers),
+    "classes": lambda x: sum(by_class[type(g)] * np.sum(g(x)) for g in layers),
+    "types": lambda x: by_class[type(x)] * by_class[float] * math.sin(x[0]),
+    "functions": lambda x: sum(
+        c * np.sum(f(x if f is helper else x[0])) for f, c in by_function.items()
+    ) + by_function[helper] * by_function[math.sin] * math.sin(x[1]),
+    "ordered": lambda x: sum(np.sum(g(x)) for g in ordered.values()),
+    "queue": lambda x: sum(np.sum(g(x)) for g in queue),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_by_objects(name: str) -> None:
+    """Copies of objects, with their methods adapted, are found where the objects are."""
+    f = TABLES[name]
+    value, gradient = sg.value_and_grad(f)(X)
+    assert value == pytest.approx(f(X), rel=1e-13)
+    np.testing.assert_allclose(gradient, slopes(f, X), rtol=1e-7, atol=1e-8)
+
+
+def test_what_it_enters_by_objects() -> None:
+    seen: set[Any] = {layers[0]}
+    count: dict[Any, int] = {layers[0]: 0}
+    late = deque(layers[:1])
+
+    def f(x: Any) -> Any:
+        for layer in layers:
+            x = layer(x)
+            if layer not in seen:
+                late.append(layer)
+            seen.add(layer)
+            count[layer] = len(seen)
+        return np.sum(x)
+
+    sg.grad(f)(X)
+    assert seen == set(layers)
+    assert count == {layers[0]: 1, layers[1]: 2}
+    assert list(late) == layers
 
 
 # ---------------------------------------------------------------- never stale

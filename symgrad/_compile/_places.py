@@ -55,6 +55,12 @@ class Place(NamedTuple):
     key: Any
 
 
+class Member(NamedTuple):
+    """Stands for the key of an object in the keys of a dictionary, or in a set."""
+
+    number: int
+
+
 #: Enters a part of an object by its key; returns its place if another value can be put there.
 Enter = Callable[[Any, Any], Place | None]
 

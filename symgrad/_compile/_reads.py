@@ -12,8 +12,8 @@ from __future__ import annotations
 import functools
 import weakref
 from array import array
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from enum import Enum
 from operator import attrgetter, methodcaller
@@ -27,10 +27,18 @@ from .._op import Op
 from .._shapes import Size
 from .._state import now
 from .._trace import Traced
-from ._places import BOUND, FIXED, At, Walk
+from ._places import BOUND, FIXED, At, Enter, Member, Walk
 from ._reads_code import read_function, read_method, read_partial
 from ._reads_objects import read_class, read_instance, read_module, read_type
-from ._users import functions_in, packed_form, python_of, recipe_of, transformed, users_class
+from ._users import (
+    by_symgrad,
+    functions_in,
+    packed_form,
+    python_of,
+    recipe_of,
+    transformed,
+    users_class,
+)
 
 #: How deep places may lie in one another by one expression.
 DEEPEST = 24
@@ -45,7 +53,10 @@ LARGE = 1 << 20
 #: Containers with more entries than this are compared as a whole if their entries are plain.
 SEPARATE = 16
 
-_PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis), slice, range, frozenset)
+#: Containers of which a copy is made, besides named tuples and sets.
+COPIED = (list, tuple, dict, OrderedDict, defaultdict, deque)
+
+_PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis), slice, range)
 
 
 def read_by(
@@ -185,7 +196,7 @@ def _sequence(walk: Walk, value: Any, at: At) -> None:
     if not _is_packed(walk, value, at):
         walk.note(f"_sg_type({at.text})", "is", kind, at.name)
         walk.note(f"_sg_len({at.text})", "equal", len(value), at.name)
-        copied = kind in (list, tuple) or hasattr(kind, "_fields")
+        copied = kind in COPIED or hasattr(kind, "_fields")
         fixed = at.fixed if copied else FIXED
         enter = walk.enters(value, fixed)
         for k, x in enumerate(value):
@@ -199,8 +210,9 @@ def _mapping(walk: Walk, value: Any, at: At) -> None:
     if not _is_packed(walk, value, at):
         walk.note(f"_sg_type({at.text})", "is", kind, at.name)
         walk.note(f"(*{at.text},)", "equal", tuple(value), at.name)
-        fixed = at.fixed if kind is dict else FIXED
+        fixed = at.fixed if kind in COPIED else FIXED
         enter = walk.enters(value, fixed)
+        _members(walk, value, at, enter, fixed)
         for key, x in value.items():
             if key == "__builtins__":  # in the names of code that was executed
                 continue
@@ -210,6 +222,44 @@ def _mapping(walk: Walk, value: Any, at: At) -> None:
             walk.visit(x, inner)
     if users_class(kind):
         read_instance(walk, value, at)
+
+
+def _set(walk: Walk, value: Any, at: At) -> None:
+    if any(True for _ in _told_by_identity(value)):
+        walk.note(f"_sg_type({at.text})", "is", type(value), at.name)
+        walk.note(f"(*{at.text},)", "equal", tuple(value), at.name)
+        fixed = at.fixed if type(value) in (set, frozenset) else FIXED
+        _members(walk, value, at, walk.enters(value, fixed), fixed)
+    elif isinstance(value, frozenset):
+        walk.note(at.text, "equal", value, at.name)
+    else:
+        _as_text(walk, value, at)
+
+
+def _members(walk: Walk, value: Any, at: At, enter: Enter, fixed: int) -> None:
+    """Look at the objects by which a dictionary or a set finds what it holds.
+
+    A copy has copies of them, by which the code that is copied looks for it.
+    """
+    for k, x in enumerate(_told_by_identity(value)):
+        enter(Member(k), x)
+        ours = type(x) is FunctionType and by_symgrad(x.__code__.co_filename)
+        here = walk.constant(x)
+        walk.visit(x, at.within(here, at.name, fixed=FIXED if ours else fixed))
+
+
+def _told_by_identity(members: Iterable[Any]) -> Iterator[Any]:
+    """Return the functions and the user's objects among keys, also in keys that are tuples.
+
+    Copies of classes equal the original ones (:class:`._substitutes.Twin`).
+    """
+    for x in members:
+        if type(x) in (tuple, frozenset):
+            yield from _told_by_identity(x)
+        elif isinstance(x, (Enum, type, int, float, complex, str)):  # of which there are no copies
+            continue
+        elif callable(x) or users_class(type(x)):
+            yield x
 
 
 def _reference(walk: Walk, value: Any, at: At) -> None:
@@ -245,7 +295,8 @@ _KINDS: tuple[tuple[Any, Callable[[Walk, Any, At], None]], ...] = (
     ((weakref.ref, ContextVar), _reference),
     ((memoryview, array), _bytes),
     ((attrgetter, methodcaller), _getter),
-    ((set, bytearray), _as_text),
+    ((set, frozenset), _set),
+    (bytearray, _as_text),
     (np.ndarray, _objects),
     (ModuleType, read_module),
     (type, read_type),

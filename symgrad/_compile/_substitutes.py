@@ -30,6 +30,7 @@ from .._disguise import TELLING
 from .._trace import Reading, Traced
 from ..errors import TraceError
 from ._places import Place, Walk
+from ._reads import COPIED
 from ._twins import ORIGINAL, Followed, Scope, Twin
 from ._users import ACCESSORS, attributes, python_of, recipe_of, set_attributes, transformed
 from ._versions import version_of, version_with_numbers
@@ -179,7 +180,9 @@ class Substitutes:
             args = [self.part(value, ("arg", k), x) for k, x in enumerate(value.args)]
             named = {k: self.part(value, ("keyword", k), x) for k, x in value.keywords.items()}
             return functools.partial(self.part(value, "func", value.func), *args, **named)
-        if kind is list or kind is dict:
+        if kind in (set, frozenset):
+            return self._set(value)
+        if kind in COPIED and kind is not tuple:
             return self._container(value)
         if issubclass(kind, tuple):
             parts = [self.part(value, k, x) for k, x in enumerate(value)]
@@ -274,17 +277,41 @@ class Substitutes:
         return version_of(self.of(found))
 
     def _container(self, value: Any) -> Any:
-        made: Any = type(value)()
+        made: Any = copy.copy(value)
+        made.clear()
         self._made[id(value)] = made
         items = value.items() if isinstance(value, dict) else enumerate(value)
-        parts = {key: self.part(value, key, x) for key, x in items}
+        parts = {self._member(key): self.part(value, key, x) for key, x in items}
         if isinstance(value, dict):
             made.update(parts)
         else:
             made.extend(parts.values())
-        back = {id(new): value[key] for key, new in parts.items()}
-        self._after.append(functools.partial(_hand_on_items, value, made, parts, back))
+        olds = value if isinstance(value, dict) else range(len(value))
+        names = dict(zip(parts, olds, strict=True))
+        back = {id(new): value[names[key]] for key, new in parts.items()}
+        self._after.append(functools.partial(self._hand_on_items, value, made, parts, names, back))
         return made
+
+    def _set(self, value: Any) -> Any:
+        if isinstance(value, frozenset):
+            return frozenset(map(self._member, value))
+        made = self._made[id(value)] = set[Any]()
+        names = {self._member(x): x for x in value}
+        made |= names.keys()
+
+        def hand_on() -> None:
+            if made != names.keys():
+                value.clear()
+                value.update(names[x] if x in names else self.back(x) for x in made)
+
+        self._after.append(hand_on)
+        return made
+
+    def _member(self, x: Any) -> Any:
+        """Return what stands for the key of a dictionary or the element of a set in a copy."""
+        if type(x) in (tuple, frozenset):
+            return type(x)(map(self._member, x))
+        return x if isinstance(x, (str, int, type)) else self.root(x)
 
     def _object(self, value: Any) -> Any:
         kind = type(value)
@@ -327,6 +354,22 @@ class Substitutes:
             if before.get(key, made) is not x:
                 setattr(kind, key, self.kept(x))
 
+    def _hand_on_items(
+        self, value: Any, made: Any, parts: dict[Any, Any], names: dict[Any, Any],
+        back: dict[int, Any],
+    ) -> None:  # fmt: skip
+        now = list(made.values()) if isinstance(made, dict) else list(made)
+        keys = list(made) if isinstance(made, dict) else list(range(len(made)))
+        if keys == list(parts) and all(map(operator.is_, now, parts.values())):
+            return
+        after = [back[id(x)] if id(x) in back else self.kept(x) for x in now]
+        value.clear()
+        if isinstance(value, dict):
+            olds = [names[k] if k in names else self.back(k) for k in keys]
+            value.update(zip(olds, after, strict=True))
+        else:
+            value.extend(after)
+
     def _hand_on_attributes(self, value: Any, made: Any, before: dict[str, Any]) -> None:
         now = dict(attributes(made))
         if now.keys() != before.keys() or not all(now[k] is x for k, x in before.items()):
@@ -353,16 +396,3 @@ def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
             for name, x in zip(names, after, strict=True):
                 object.__setattr__(new, name, x)
     return new
-
-
-def _hand_on_items(value: Any, made: Any, parts: dict[Any, Any], back: dict[int, Any]) -> None:
-    now = list(made.values()) if isinstance(made, dict) else made
-    keys = list(made) if isinstance(made, dict) else list(range(len(made)))
-    if keys == list(parts) and all(map(operator.is_, now, parts.values())):
-        return
-    after = [back.get(id(x), x) for x in now]
-    if isinstance(value, dict):
-        value.clear()
-        value.update(zip(keys, after, strict=True))
-    else:
-        value[:] = after

@@ -65,6 +65,12 @@ class Twin(ABCMeta):
         kind = vars(cls).get(ORIGINAL)
         return (kind is not None and issubclass(other, kind)) or super().__subclasscheck__(other)
 
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is vars(cls).get(ORIGINAL, cls)
+
+    def __hash__(cls) -> int:  # a table by classes has the original ones
+        return type.__hash__(vars(cls).get(ORIGINAL, cls))
+
 
 class Followed:
     """A compiled function that is the Python function in it where it is given traced values."""

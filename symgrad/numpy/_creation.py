@@ -176,6 +176,12 @@ class _Array(type):
     def __subclasscheck__(cls, kind: type) -> bool:
         return kind is cls or issubclass(kind, np.ndarray)
 
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is np.ndarray
+
+    def __hash__(cls) -> int:  # tables by types have NumPy's
+        return hash(np.ndarray)
+
     def __getattr__(cls, name: str) -> Any:
         return getattr(np.ndarray, name)
 

@@ -466,6 +466,52 @@ TERMS: dict[str, tuple[str, str, list[str]]] = {
         "h$(x)",
         ["h$.k = {r}", "h$.__dict__ = dict(k={r})", "h$.__kwdefaults__ = None", "h$.other = {n}"],
     ),
+    "objects in a set": (
+        (
+            "class L$:\n    def __init__(self, w):\n        self.w = w\n"
+            "    def of(self, x):\n        return np.array([x[1] * self.w[0], *x[1:]])\n"
+            f"l$ = [L$({ARRAY}), L$({ARRAY})]\ns$ = {{l$[0]}}"
+        ),
+        "sum((2.0 if o in s$ else 0.5) * o.of(x) for o in l$)",
+        [
+            "s$.add(l$[1])",
+            "s$.discard(l$[0])",
+            "s$ = frozenset(l$[-1:])",
+            "l$[0].w[0] = {r}",
+            f"l$[1].w = {ARRAY}",
+            "l$.reverse()",
+            f"l$.append(L$({ARRAY}))",
+        ],
+    ),
+    "table by objects": (
+        (
+            "import collections\nclass L$:\n    def __init__(self, w):\n        self.w = w\n"
+            "    def of(self, x):\n        return x * self.w\n"
+            f"l$ = [L$({ARRAY}), L$({ARRAY})]\nt$ = {{(o, 'k'): {{n}} for o in l$}}\n"
+            "o$ = collections.OrderedDict((o, {r}) for o in l$)"
+        ),
+        "sum(o.of(x)**t$[o, 'k'] + c * np.array([*o.of(x)]) for o, c in o$.items())",
+        [
+            "t$[l$[0], 'k'] = {n}",
+            "o$[l$[1]] = {r}",
+            "o$.move_to_end(l$[0])",
+            "l$[1].w[0] = {r}",
+            f"l$[0].w = {ARRAY}",
+            "o$ = dict(o$)",
+        ],
+    ),
+    "table by functions and classes": (
+        (
+            "class A$:\n    def of(self, x):\n        return np.array([x[0], 2.0 * x[1], x[2]])\n"
+            "class B$(A$):\n    pass\ndef h$(x):\n    return np.array([*x]) * {r}\n"
+            "t$ = {A$: {r}, B$: {r}, h$: {r}, math.exp: {r}, np.sin: {r}}"
+        ),
+        (
+            "sum(t$[type(o)] * o.of(x) for o in (A$(), B$())) + t$[h$] * h$(x)"
+            " + t$[math.exp] * x + sum(t$[g] * g(x) for g in (np.sin,))"
+        ),
+        ["t$[A$] = {r}", "t$[B$] = {r}", "t$[h$] = {n}", "t$[math.exp] = {r}", "t$[np.sin] = {r}"],
+    ),
     "history": (
         f"l$ = []\na$ = {ARRAY}\ndef h$(x):\n    l$.append(1)\n    return a$ * x",
         "h$(x)",
