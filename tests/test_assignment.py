@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 import symgrad as sg
 import symgrad.numpy as snp
-from symgrad.errors import DTypeError, IndexingError, ShapeError, SymgradError, TraceError
+from symgrad.errors import (
+    DTypeError,
+    IndexingError,
+    ShapeError,
+    SymgradError,
+    TraceError,
+    UnsupportedError,
+)
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
 
@@ -120,6 +127,23 @@ def masks(np: Any, x: Any) -> Any:
     y[y <= 0.6] = 1.0
     y[~(y > 1)] -= 1
     return y
+
+
+def found_places(np: Any, x: Any) -> Any:
+    y, (low,), high = x.copy(), np.where(x < 1.1), np.flatnonzero(x > 1)
+    y[low] = np.sqrt(x[low])
+    y[np.nonzero(y > 1)] -= 0.5
+    y[high] *= high + x[high]
+    one = x[0]
+    return y, low.size, high.max() + np.sum(0.5 * low), np.sum(one[one > 0] ** 2)
+
+
+def found_rows(np: Any, x: Any) -> Any:
+    y, where, rows = x.copy(), (x > 1).nonzero(), np.where(x[:, 0] > 0.5)[0]
+    y[rows] *= 2.0
+    y[rows, :] += x[rows, :]
+    y[where] = np.sin(x[where])
+    return y, np.sum(x[where[0], where[1]]), np.mean(where[1])
 
 
 def right_of_others(np: Any, x: Any) -> Any:
@@ -300,11 +324,11 @@ CASES: dict[str, tuple[Case, Any]] = {
     for x, group in (
         (X, (fill, recurrence, stencil, one_object_two_names, view_taken_before, positions,
              added_at, traced_position, masks, right_of_others, masked_statistics, out, reshaped,
-             in_place_methods)),
+             in_place_methods, found_places)),
         (M, (views, views_of_views, copies_are_copies, positions_and_slices, masked_rows,
              elements, rows, factorised, functions, repeated_values, empty_places,
              numbers_that_are_views, layouts, copies_and_names, read_only_views,
-             listed_places, rows_exchanged)),
+             listed_places, rows_exchanged, found_rows)),
     )
     for f in group
 }  # fmt: skip
@@ -597,6 +621,10 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda x: len(x[x > 1]), SymgradError, r"np\.sum\(mask\)"),
     (lambda x: np.sort(x[x > 1]), SymgradError, "how many elements"),
     (lambda x: x[x > 1] * np.ones(3), SymgradError, "how many elements"),
+    (lambda x: x[np.where(x > 1)[0] - 1], UnsupportedError, r"x\[np\.where\(mask\)\]"),
+    (lambda x: x[np.nonzero(x > 1)[::-1]], UnsupportedError, r"x\[np\.where\(mask\)\]"),
+    (lambda x: np.where(x > 1), UnsupportedError, r"np\.argmax\(mask\)"),
+    (lambda x: x[0, 0].__setitem__(x[0, 0] > 1, 0.0), TypeError, r"np\.atleast_1d"),
     (lambda x: x.__setitem__(x > 1, x[x > 0.5]), TraceError, "by another"),
 ]
 

@@ -648,7 +648,9 @@ def test_what_errors_say_to_write_instead_is_the_same(name: str) -> None:
 
 
 def test_names_are_those_that_users_import() -> None:
+    gap = np.ma.masked
     cases = {
+        "a numpy.MaskedArray computes": lambda x: gap * x,
         "scipy.sparse.linalg.cg": lambda x: scipy.sparse.linalg.cg(scipy.sparse.eye_array(3), x)[0],
         "scipy.stats.gamma.fit": lambda x: scipy.stats.gamma.fit(x)[0],
         "scipy.stats.kstest": lambda x: scipy.stats.kstest(x, "norm")[0],

@@ -139,6 +139,9 @@ def _enum(walk: Walk, value: Enum, at: At) -> None:
 def _data(walk: Walk, value: Any, at: At) -> None:
     """Look at a number or an array."""
     kind, text, name = type(value), at.text, at.name
+    if value is np.ma.masked:
+        walk.note(text, "is", value, name)
+        return
     if isinstance(value, np.ma.MaskedArray):
         walk.note(f"{text}.__class__", "is", kind, name)
         walk.held.update((f"{text}.data", f"{text}.mask"))
@@ -251,7 +254,7 @@ def _members(walk: Walk, value: Any, at: At, enter: Enter, fixed: int) -> None:
 def _told_by_identity(members: Iterable[Any]) -> Iterator[Any]:
     """Return the functions and the user's objects among keys, also in keys that are tuples.
 
-    Copies of classes equal the original ones (:class:`._substitutes.Twin`).
+    Copies of classes equal the original ones (:class:`._twins.Twin`).
     """
     for x in members:
         if type(x) in (tuple, frozenset):

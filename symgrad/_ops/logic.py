@@ -32,7 +32,7 @@ from .._spell import infix
 from ..errors import DTypeError
 from . import complex_order, parts
 from .integers import shift_text
-from .np_refused import OF_MASKS
+from .np_refused import OF_PLACES
 
 UNARY, BINARY, WHOLE = (Real,), (Real, Real), (sp.Integers, sp.Integers)
 CONDITION = sp.FiniteSet(sp.false, sp.true)
@@ -262,7 +262,7 @@ def _choices(rng: np.random.Generator) -> Iterator[tuple[tuple[Any, ...], dict[s
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """``x`` where the condition holds, else ``y``."""
     if x is None or y is None:
-        refuse(np.where, f"with one argument it gives places, as many as hold. {OF_MASKS}")
+        refuse(np.where, f"with one argument {OF_PLACES}")
     return WHERE(condition, x, y)
 
 

@@ -17,6 +17,11 @@ OF_MASKS = (
     "np.count_nonzero(mask) for how many there are; or, where data alone decide, bind the data by "
     "functools.partial(f, data=data) or a closure, and their numbers are known"
 )
+#: Of functions that give places.
+OF_PLACES = (
+    "it gives places, as many as hold, which are an index for all axes of the mask, "
+    f"x[np.nonzero(mask)], and can be summed; else their number would have to be known. {OF_MASKS}"
+)
 _DISTINCT = (
     f"{_SHAPE}. Write instead: of labels that are data np.unique outside, whose inverse is an "
     "argument (np.bincount(inverse, x, minlength=n) has the sums of the groups); how many "
@@ -33,7 +38,8 @@ _BITS = "it takes bytes apart, which have no derivative"
 
 #: Names of NumPy functions and why they cannot be traced.
 REFUSED: dict[str, str] = {
-    **dict.fromkeys(("nonzero", "argwhere", "flatnonzero"), f"{_SHAPE}. {OF_MASKS}"),
+    **dict.fromkeys(("nonzero", "flatnonzero"), OF_PLACES),
+    "argwhere": f"{_SHAPE}. {OF_MASKS}",
     **dict.fromkeys(
         ("extract", "compress"),
         f"{_SHAPE}. Write instead: x[mask], which has sums, means and extremes, or "

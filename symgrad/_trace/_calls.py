@@ -18,6 +18,9 @@ from ._views import Layout, layout_of
 _ABSENT = frozenset(("out", "dtype", "initial", "where", "like"))
 
 
+#: Functions that give the places where their one argument is true.
+PLACES = (np.where, np.nonzero, np.flatnonzero)
+
 #: How a message starts that names its op already.
 _NAMED = re.compile(r"\w+(:| of )")
 
@@ -111,6 +114,8 @@ def related(
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Carry out a NumPy function through the registry; say which option is not traced."""
+    if function in PLACES and len(args) == 1 and hasattr(args[0], "__symgrad_places__"):
+        return args[0].__symgrad_places__(function)
     handler = registry.handler(function)
     kwargs = {
         k: v for k, v in kwargs.items()

@@ -14,7 +14,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._disguise import stands_for
+from .._op import refuse
 from .._ops.np_common import is_traced
+from .._ops.np_refused import OF_PLACES
 from ..errors import IndexingError, TraceError, UnsupportedError
 from ._arrays import ArrayMethods, add_operators, declines
 from ._calls import call
@@ -25,7 +27,28 @@ _FILL = {np.sum: 0, np.prod: 1, np.any: False, np.all: True, np.count_nonzero: 0
 
 def masked_by(index: Any) -> bool:
     """Tell whether an index is one traced mask."""
-    return is_traced(index) and index.dtype == np.bool_ and index.ndim > 0
+    return is_traced(index) and index.dtype == np.bool_
+
+
+def unmasked(index: Any) -> Any:
+    """Return the mask for all places where it holds, ``x[np.where(mask)]``; else the index."""
+    items = index if type(index) is tuple else (index,)
+    first = next((k for k in items if isinstance(k, Masked)), None)
+    if first is None:
+        return index
+    mask, count = first.mask, first.mask.ndim
+    if len(items) >= count and all(
+        k.axis == axis and k.mask.node is mask.node
+        if isinstance(k, Places) and axis < count
+        else isinstance(k, slice) and k == slice(None)
+        for axis, k in enumerate(items)
+    ):
+        return mask
+    raise UnsupportedError(
+        "the places where a traced mask holds are an index for all axes of the mask, which come "
+        "first, and as they were given: x[np.where(mask)]. Write instead: x[mask], or "
+        "np.where(mask, ..., ...) with values for all places"
+    )
 
 
 class Masked(ArrayMethods):
@@ -214,6 +237,43 @@ class Masked(ArrayMethods):
 
     def _least(self, axes: Any, mask: Any) -> Any:
         return np.min(np.where(mask, self.values, _highest(self.dtype)), axis=axes)
+
+
+class Places(Masked):
+    """The places along an axis at which a mask holds: the index of what it selects.
+
+    Parameters
+    ----------
+    values:
+        The places along the axis, of all elements.
+    axis:
+        The axis; None for places in C order, of a mask with several.
+    function:
+        The function of NumPy's that gave them.
+    """
+
+    __slots__ = ("axis", "function")
+
+    def __init__(self, values: Any, mask: Any, axis: int | None, function: Any) -> None:
+        super().__init__(values, mask)
+        self.axis, self.function = axis, function
+
+    @classmethod
+    def given_by(cls, function: Callable[..., Any], condition: Any) -> Any:
+        """Return what ``np.where``, ``np.nonzero`` or ``np.flatnonzero`` gives of a condition."""
+        mask = condition if condition.dtype == np.bool_ else condition != 0
+        if not mask.ndim:
+            refuse(function, OF_PLACES)
+        if function is np.flatnonzero:
+            mask = np.reshape(mask, (-1,))
+        ones = np.ones_like(mask, dtype=np.int64)
+        found = tuple(cls(np.cumsum(ones, axis=k) - 1, mask, k, function) for k in range(mask.ndim))
+        return found[0] if function is np.flatnonzero else found
+
+    def refuse(self, what: str, instead: str) -> NoReturn:
+        """Raise for what needs the places in a row."""
+        one = "with one argument " if self.function is np.where else ""
+        refuse(self.function, f"{one}{OF_PLACES}")
 
 
 def _wide(mask: Any, rank: int) -> Any:

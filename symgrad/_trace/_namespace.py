@@ -18,7 +18,7 @@ from .._op import refuse, registry
 from .._ops.np_common import as_array, existing, is_traced
 from .._shapes import Size
 from .._state import now
-from ._calls import call
+from ._calls import PLACES, call
 from ._complex import complex_of, is_complex
 from ._traced import as_traced
 
@@ -90,7 +90,7 @@ def version(
             args = (as_traced(args[0]), *args[1:])
         if any(hasattr(type(x), "__symgrad_masked__") for x in given):
             return function(*args, **kwargs)  # what is selected decides, by NumPy's protocol
-        if registry.find(function) is None:
+        if registry.find(function) is None and function not in PLACES:
             refuse(function, why)
         if function not in of_lists:
             args = tuple(map(stacked, args))

@@ -206,7 +206,11 @@ class Stored(ArrayMethods):
             self._view = view = None
         if view is None:
             if not self._shape:
-                raise TypeError("a number does not support item assignment")
+                raise TypeError(
+                    "a number does not support item assignment, nor does a traced array without "
+                    "axes, which counts as one. Write instead: np.where(mask, value, x), or make "
+                    "it by np.atleast_1d(x)"
+                )
             if isinstance(self._writes, Lost):
                 self._writes.settle()
             self._check_scope()

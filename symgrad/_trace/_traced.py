@@ -21,7 +21,7 @@ from ..errors import TraceError
 from ._arrays import add_operators
 from ._bind import as_node, bind, bind_nodes
 from ._known import known_number
-from ._masked import Masked, masked_by
+from ._masked import Masked, Places, masked_by, unmasked
 from ._numberless import Numberless
 from ._operators import add_augmented, binary, makes_complex
 from ._stored import Stored
@@ -45,8 +45,8 @@ def known_index(index: Any) -> Any:
     Constant arrays are arrays again, and known numbers numbers.
     """
     if isinstance(index, tuple):
-        return tuple([_known_item(item) for item in index])
-    return _known_item(index)
+        return unmasked(tuple([_known_item(item) for item in index]))
+    return unmasked(_known_item(index))
 
 
 def _known_item(item: Any) -> Any:
@@ -101,6 +101,9 @@ class Traced(Numberless, Stored):
     __slots__ = ()
     __hash__ = Numberless.__hash__
     __class__ = stands_for(lambda self: self.weak or array_class(self))
+
+    def __symgrad_places__(self, function: Callable[..., Any]) -> Any:
+        return Places.given_by(function, self)
 
     def __getitem__(self, index: Any) -> Any:
         index = known_index(index)
