@@ -129,6 +129,13 @@ def masks(np: Any, x: Any) -> Any:
     return y
 
 
+def filled_as_selected(np: Any, x: Any) -> Any:
+    part = np.asarray(x[x > 1], float)
+    y, low = np.zeros_like(x), np.full_like(x[x > 1], 0.5)
+    y[x > 1] = np.where(part > 1.5, np.zeros_like(part) + 2 * part, low)
+    return y, np.sum(np.ones_like(part)), np.sum(np.asarray(part) * part)
+
+
 def found_places(np: Any, x: Any) -> Any:
     y, (low,), high = x.copy(), np.where(x < 1.1), np.flatnonzero(x > 1)
     y[low] = np.sqrt(x[low])
@@ -324,7 +331,7 @@ CASES: dict[str, tuple[Case, Any]] = {
     for x, group in (
         (X, (fill, recurrence, stencil, one_object_two_names, view_taken_before, positions,
              added_at, traced_position, masks, right_of_others, masked_statistics, out, reshaped,
-             in_place_methods, found_places)),
+             in_place_methods, found_places, filled_as_selected)),
         (M, (views, views_of_views, copies_are_copies, positions_and_slices, masked_rows,
              elements, rows, factorised, functions, repeated_values, empty_places,
              numbers_that_are_views, layouts, copies_and_names, read_only_views,

@@ -132,6 +132,16 @@ def test_newton_by_elements() -> None:
     np.testing.assert_allclose(sg.jacobian(cube_roots)(a), expected, rtol=1e-9, atol=1e-14)
 
 
+def test_newton_takes_a_list_of_arguments() -> None:
+    """Of SciPy's solvers it alone does."""
+
+    def root(a: Any, b: Any) -> Any:
+        return so.newton(lambda x, *given: x**3 - given[0] * given[1], 1.0, args=[a, b])
+
+    assert sg.compile(root)(2.0, 4.0) == pytest.approx(2.0)
+    assert root(2.0, 4.0) == pytest.approx(2.0)
+
+
 # ---------------------------------------------------------------- systems
 
 

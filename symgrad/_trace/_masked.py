@@ -293,7 +293,10 @@ _STATISTICS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.std: Masked._deviation, np.max: Masked._greatest, np.amax: Masked._greatest,
     np.min: Masked._least, np.amin: Masked._least,
 }  # fmt: skip
-_ELEMENTWISE = frozenset((np.where, np.clip, np.round, np.real, np.nan_to_num))
+_ELEMENTWISE = frozenset((
+    np.where, np.clip, np.round, np.real, np.nan_to_num, np.copy, np.zeros_like, np.ones_like,
+    np.empty_like, np.full_like,
+))  # fmt: skip
 
 
 def _operator(name: str, swap: bool) -> Callable[..., Any]:

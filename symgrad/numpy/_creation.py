@@ -94,6 +94,8 @@ def _as(original: Callable[..., Any], fixed: str | None = None) -> Callable[...,
     def convert(a: Any, dtype: Any = None, order: Any = fixed, **kwargs: Any) -> Any:
         if symbolic(a):
             return array(a, dtype, copy=None, order=order or "K")
+        if hasattr(type(a), "__symgrad_masked__"):  # what a traced mask selects
+            return a if dtype is None else a.astype(dtype)
         return original(a, dtype, **({} if fixed else {"order": order}), **kwargs)
 
     convert.__name__ = convert.__qualname__ = original.__name__

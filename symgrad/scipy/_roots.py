@@ -94,6 +94,7 @@ def newton(
     >>> newton(lambda x, a: x**3 - a, np.array([1.0, 2.0]), args=(np.array([8.0, 27.0]),))
     array([2., 3.])
     """
+    args = tuple(args) if isinstance(args, list) else args  # as here alone SciPy takes it
     if fprime is None and x1 is None:
         fprime = _slope_of("newton", func, x0, args)[0]
     return scipy.optimize.newton(func, x0, fprime, args, tol, maxiter, fprime2, x1, rtol,

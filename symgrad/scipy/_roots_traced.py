@@ -197,6 +197,7 @@ def newton(
     full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
     """Find a root of a function of a number, or of each element."""
+    args = tuple(args) if isinstance(args, list) else args  # as here alone SciPy takes it
     name = "halley" if fprime2 is not None else "newton"
     if fprime is None and x1 is not None:
         name = "secant"
