@@ -136,6 +136,16 @@ def filled_as_selected(np: Any, x: Any) -> Any:
     return y, np.sum(np.ones_like(part)), np.sum(np.asarray(part) * part)
 
 
+def selected_of_selected(np: Any, x: Any) -> Any:
+    part = x[x > 0.6]
+    high = part[part > 1]
+    part[part > 1] = np.log(high - 0.9)
+    part[part < 0] = 3.0
+    y = np.zeros_like(x)
+    y[x > 0.6] = part
+    return y, high.mean(), np.sum(part[part > 2] ** 2)
+
+
 def found_places(np: Any, x: Any) -> Any:
     y, (low,), high = x.copy(), np.where(x < 1.1), np.flatnonzero(x > 1)
     y[low] = np.sqrt(x[low])
@@ -331,7 +341,8 @@ CASES: dict[str, tuple[Case, Any]] = {
     for x, group in (
         (X, (fill, recurrence, stencil, one_object_two_names, view_taken_before, positions,
              added_at, traced_position, masks, right_of_others, masked_statistics, out, reshaped,
-             in_place_methods, found_places, filled_as_selected)),
+             in_place_methods, found_places, filled_as_selected,
+             selected_of_selected)),
         (M, (views, views_of_views, copies_are_copies, positions_and_slices, masked_rows,
              elements, rows, factorised, functions, repeated_values, empty_places,
              numbers_that_are_views, layouts, copies_and_names, read_only_views,
@@ -610,6 +621,12 @@ def changed_beneath_windows(x: Any) -> Any:
     return y
 
 
+def moved_places(x: Any) -> Any:
+    (places,) = np.where(x[:, 0] > 0.5)
+    places[places > 1] = 0
+    return x[places]
+
+
 REFUSED: list[tuple[Any, type[Exception], str]] = [
     (changed_through_an_unclear_view, TraceError, r"how that lies in memory.* x\.copy\(\)"),
     (changed_beside_an_unclear_view, TraceError, r"how that lies in memory.* x\.copy\(\)"),
@@ -631,6 +648,8 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda x: x[np.where(x > 1)[0] - 1], UnsupportedError, r"x\[np\.where\(mask\)\]"),
     (lambda x: x[np.nonzero(x > 1)[::-1]], UnsupportedError, r"x\[np\.where\(mask\)\]"),
     (lambda x: np.where(x > 1), UnsupportedError, r"np\.argmax\(mask\)"),
+    (lambda x: moved_places(x), UnsupportedError, r"np\.argmax\(mask\)"),
+    (lambda x: x[x > 1].__setitem__(x > 1, 0.0), UnsupportedError, "how many elements"),
     (lambda x: x[0, 0].__setitem__(x[0, 0] > 1, 0.0), TypeError, r"np\.atleast_1d"),
     (lambda x: x.__setitem__(x > 1, x[x > 0.5]), TraceError, "by another"),
 ]

@@ -661,6 +661,14 @@ def test_names_are_those_that_users_import() -> None:
             sg.compile(f)(np.ones(3))
 
 
+def test_what_is_selected_and_packages_that_take_numbers() -> None:
+    names: dict[str, Any] = {"__name__": "package", "np": np}
+    text = "def taken(x):\n    return np.asarray(x, float)"
+    exec(compile(text, "/usr/lib/site-packages/package.py", "exec"), names)
+    with pytest.raises(UnsupportedError, match="how many elements a traced mask selects"):
+        sg.compile(lambda x: np.sum(names["taken"](x[x > 1])))(np.arange(3.0))
+
+
 def in_a_package(name: str) -> Any:
     """Return what an installed package has that calls a solver of SciPy's, which C code is."""
     text = f"from scipy.optimize import {name}\ndef solve(*args):\n    return {name}(*args)"

@@ -34,7 +34,7 @@ def unmasked(index: Any) -> Any:
     """Return the mask for all places where it holds, ``x[np.where(mask)]``; else the index."""
     items = index if type(index) is tuple else (index,)
     first = next((k for k in items if isinstance(k, Masked)), None)
-    if first is None:
+    if first is None or (first is index and first.dtype == np.bool_):
         return index
     mask, count = first.mask, first.mask.ndim
     if len(items) >= count and all(
@@ -125,14 +125,34 @@ class Masked(ArrayMethods):
         """The imaginary parts of what is selected."""
         return Masked(np.imag(self.values), self.mask)
 
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        self.refuse("an array of the numbers of x[mask]", "np.where(mask, x, ...)")
+
     def __len__(self) -> NoReturn:  # noqa: PLE0303
         self.refuse("len(x[mask])", "np.sum(mask)")
 
     def __iter__(self) -> Any:
         self.refuse("iteration over x[mask]", "np.where(mask, ..., ...) over the whole array")
 
-    def __getitem__(self, index: Any) -> Any:
-        self.refuse("x[mask][...]", "np.where(mask, x, ...)[...]")
+    def __getitem__(self, index: Any) -> Masked:
+        """Select of what is selected, by conditions on that."""
+        return Masked.read(self.values, self._within(index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        mask = self._within(index)
+        if isinstance(value, Masked):
+            value = value.__symgrad_masked__(mask)
+        elif getattr(value, "ndim", np.ndim(value)):
+            self.refuse("x[mask][...] = values", "np.where over the whole arrays")
+        new = np.asarray(value, self.dtype) if not is_traced(value) else value.astype(self.dtype)
+        self.values = np.where(_wide(mask, self.values.ndim), new, self.values)
+
+    def _within(self, index: Any) -> Any:
+        """Return the mask of what an index selects of what is selected."""
+        index = unmasked(index)
+        if not isinstance(index, Masked) or index.dtype != np.bool_ or index.ndim != 1:
+            self.refuse("x[mask][...]", "np.where(mask, x, ...)[...]")
+        return self.mask & index.__symgrad_masked__(self.mask)
 
     def refuse(self, what: str, instead: str) -> NoReturn:
         """Raise for what needs the elements in a row."""
@@ -269,6 +289,9 @@ class Places(Masked):
         ones = np.ones_like(mask, dtype=np.int64)
         found = tuple(cls(np.cumsum(ones, axis=k) - 1, mask, k, function) for k in range(mask.ndim))
         return found[0] if function is np.flatnonzero else found
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        self.refuse("np.where(mask)[0][...] = ...", "")
 
     def refuse(self, what: str, instead: str) -> NoReturn:
         """Raise for what needs the places in a row."""
