@@ -346,3 +346,19 @@ def test_sizes_do_not_leak_into_plain_functions() -> None:
 def test_registry_is_what_decides() -> None:
     assert np.sin in registry.handlers
     same(sg.compile(lambda x: snp.sin(x))(X), np.sin(X))
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_options_of_layout_and_subclasses() -> None:
+    """No value depends on them."""
+    x = np.arange(6.0).reshape(2, 3)
+    for f in (
+        lambda x: np.zeros_like(x, subok=False),
+        lambda x: np.full_like(x, 2.0, order="C", subok=True),
+        lambda x: np.ones_like(x, None, "K"),
+        lambda x: np.broadcast_to(x, (2, 2, 3), subok=True),
+        lambda x: np.copy(x, subok=True),
+    ):
+        np.testing.assert_array_equal(sg.compile(f)(x), f(x))
+    with pytest.raises(UnsupportedError, match=r"order='F' .*order='C'"):
+        sg.compile(lambda x: np.empty_like(x, order="F"))(x)

@@ -110,13 +110,17 @@ def _along(vector: Any, axis: int, rank: int) -> Any:
 def _filled(function: Any, number: int | None, doc: str) -> Any:
     if number is None:
 
-        def filled(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
-            return _like(a, fill_value, dtype, shape)
+        def filled(
+            a: Any, fill_value: Any, dtype: Any = None, order: str = "K", *, shape: Any = None
+        ) -> Any:
+            return _like(a, fill_value, dtype, order, shape)
 
     else:
 
-        def filled(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:  # type: ignore[misc]
-            return _like(a, number, dtype, shape)
+        def filled(  # type: ignore[misc]
+            a: Any, dtype: Any = None, order: str = "K", *, shape: Any = None
+        ) -> Any:
+            return _like(a, number, dtype, order, shape)
 
     filled.__doc__ = doc
     extra = (2.5,) if number is None else ()
@@ -127,7 +131,9 @@ def _filled(function: Any, number: int | None, doc: str) -> Any:
     )(filled)
 
 
-def _like(a: Any, value: Any, dtype: Any, shape: Any) -> Any:
+def _like(a: Any, value: Any, dtype: Any, order: str, shape: Any) -> Any:
+    if order == "F":  # a later reshape may be a view, or a copy
+        raise UnsupportedError("order='F' is not traced. Write instead: order='C'")
     x = as_array(a)
     target = x.shape if shape is None else sizes(shape)
     return full(target, value, np.dtype(dtype) if dtype is not None else x.dtype, x, value)
@@ -139,9 +145,9 @@ full_like = _filled(np.full_like, None, "One value in the same shape.")
 
 
 @composite(np.empty_like, samples=lambda rng: iter(()), differentiable=False)
-def empty_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+def empty_like(a: Any, dtype: Any = None, order: str = "K", *, shape: Any = None) -> Any:
     """Zeros of the same shape: what is not written must still be the same in every call."""
-    return _like(a, 0, dtype, shape)
+    return _like(a, 0, dtype, order, shape)
 
 
 @composite(np.copy, samples=on(SHAPES, dtypes=("f8", "i4")))

@@ -119,7 +119,7 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     handler = registry.handler(function)
     kwargs = {
         k: v for k, v in kwargs.items()
-        if v is not np._NoValue and not (v is None and k in _ABSENT)
+        if v is not np._NoValue and not (v is None and k in _ABSENT) and k != "subok"
     }  # fmt: skip
     if not kwargs:
         return handler(*args)
