@@ -139,7 +139,7 @@ def _enum(walk: Walk, value: Enum, at: At) -> None:
 def _data(walk: Walk, value: Any, at: At) -> None:
     """Look at a number or an array."""
     kind, text, name = type(value), at.text, at.name
-    if value is np.ma.masked:
+    if isinstance(value, type(np.ma.masked)):  # whose attributes nobody may ask for or set
         walk.note(text, "is", value, name)
         return
     if isinstance(value, np.ma.MaskedArray):
