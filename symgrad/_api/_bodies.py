@@ -175,15 +175,15 @@ def jet_body(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def series_solution(
-    slope: Callable[..., Any], t: Any, y: Any, h: Any, order: int
+    slope: Callable[..., Any], t: Any, y: Any, unit: Any, order: int
 ) -> tuple[list[Any], bool]:
     """Return the series of the solution of ``dy/dt = slope(t, y)`` from ``t``, ``y``.
 
     Returns
     -------
     terms:
-        Those of ``y(t + x*h) = y + terms[0]*x + terms[1]*x**2 + ...``, each of the state's shape:
-        scaled by the step, they do not overflow where the unit of time is far from the solution's.
+        Those of ``y(t + x*unit) = y + terms[0]*x + terms[1]*x**2 + ...``, each of the state's
+        shape: in a unit like the step's length they do not overflow, whatever that of time is.
     smooth:
         Whether nothing in the slope is piecewise.
     """
@@ -191,11 +191,11 @@ def series_solution(
     nodes, _, _ = collect(opened.result)
     _, *states = opened.inputs
     carried = Series(nodes, opened.inputs, order - 1)
-    step = require_traced(h, "the step")
+    step = require_traced(unit, "the unit")
     found: list[Node] = []
     slopes: Sequence[Node | None] = nodes
     for k in range(1, order + 1):
-        by = np.divide(step, float(k))
+        by = np.multiply(step, 1.0 / k)
         terms = [
             zeros_like(y) if f is None else as_node(np.multiply(Traced(f), by))
             for f, y in zip(slopes, states, strict=True)

@@ -163,6 +163,15 @@ class Function(Foreign, Travels, Generic[P, R]):
         with SHORTENED:
             return self._called(args, kwargs)
 
+    @property
+    def straight(self) -> Callable[..., Any] | None:
+        """The machine code of the last call, if there is any, which takes arguments as they come.
+
+        It returns ``MISS`` for those that it is not made for, and is for the plain state alone.
+        """
+        fast = self._fast
+        return None if fast is None or fast.pack is not None else fast.function
+
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function as it may have to be compiled for."""
         out = kwargs.pop("out", None) if self._writes_out else None

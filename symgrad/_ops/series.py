@@ -19,6 +19,9 @@ Coefficients = Sequence[Any]
 #: Up to this power of a series it is a product of some.
 HIGHEST_PRODUCT = 1024
 
+#: How many coefficients of a series count as just found where products are added.
+NEWEST = 2
+
 
 def added(terms: Sequence[Any]) -> Any:
     """Return the sum of the terms that are not zero, in pairs: a short way for errors."""
@@ -32,19 +35,33 @@ def added(terms: Sequence[Any]) -> Any:
 def convolved(
     x: Coefficients, y: Coefficients, k: int, product: Callable[..., Any] = operator.mul
 ) -> Any:
-    """Return the sum of ``product(x[j], y[k - j])`` over j from 0 to k."""
-    both = ((x[j], y[k - j]) for j in range(k + 1))
-    return added([product(a, b) for a, b in both if a is not None and b is not None])
+    """Return the sum of ``product(x[j], y[k - j])`` over j from 0 to k.
+
+    Products of coefficients that have just been found come last, one by one: the sum of the others
+    is there before them, so the way from order to order is short.
+    """
+
+    def at(j: int) -> Any:
+        a, b = x[j], y[k - j]
+        return None if a is None or b is None else product(a, b)
+
+    newest = min(NEWEST, (k + 1) // 2)
+    total = added([at(j) for j in range(newest, k + 1 - newest)])
+    for j in reversed(range(newest)):
+        total = added([added([total, at(k - j)]), at(j)])
+    return total
 
 
 def square(k: int, y: Coefficients, x: Coefficients) -> Any:
     """Return coefficient ``k`` of ``x**2``, each product once."""
-    pairs = ((x[j], x[k - j]) for j in range((k + 1) // 2))
+    pairs = ((x[j], x[k - j]) for j in range(1, (k + 1) // 2))
     half = added([a * b for a, b in pairs if a is not None and b is not None])
     middle = x[k // 2] if k % 2 == 0 else None
-    return added([
+    inner = added([
         None if half is None else half + half, None if middle is None else middle * middle,
     ])  # fmt: skip
+    newest = None if k == 0 or x[0] is None or x[k] is None else (x[0] + x[0]) * x[k]
+    return added([inner, newest])
 
 
 def product(k: int, z: Coefficients, x: Coefficients, y: Coefficients) -> Any:

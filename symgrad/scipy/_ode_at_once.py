@@ -13,13 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from ._ode_methods import METHODS, suited
-from ._ode_programs import SHORT, structured
+from .._runtime import MISS
+from ._ode_methods import suited
+from ._ode_programs import KEPT, UNSTRUCTURED, Programs, structured
 from ._ode_result import OdeResult, checked_times
 from ._ode_run import BEGUN, FINISHED, LEAST, MOST, ROWS, TURNS, Run, rows_of
 from ._ode_solvers import Compiled
+from ._ode_steps import Method
 
 _FLOAT, _MOST_TURNS, _NOT = np.dtype(float), np.int64(TURNS), np.False_
+_SEQUENCES = tuple, list
+
+#: A solution, up to its numbers.
+_FOUND: dict[str, Any] = {
+    "t": None, "y": None, "sol": None, "t_events": None, "y_events": None, "nfev": 0, "njev": 0,
+    "nlu": 0, "status": 0, "message": FINISHED, "success": True,
+}  # fmt: skip
+
+#: The loops of functions that were solved, by code (which is kept, so that no other has its
+#: address), method, size of the state and ``vectorized``.
+_known: dict[tuple[Any, ...], tuple[Programs, Method, Any]] = {}
 
 
 def solved_at_once(
@@ -31,72 +44,119 @@ def solved_at_once(
     times = None if t_eval is None else checked_times(t_eval, t0, tf)
     if t0 == tf:
         return None
-    found = _quickly(kind.name, fun, t0, tf, y0, times, vectorized, args, **options)
-    if found is not None:
-        return found
     bound = (lambda t, y: fun(t, y, *args)) if args else fun
     run = kind(bound, t0, y0, tf, vectorized=vectorized, traced=(fun, args), **options).run
     if run.y.size == 0:
         return None
-    run.programs.solved.add(run.y.size)
+    if len(_known) >= KEPT:
+        _known.clear()
+    code = getattr(fun, "__code__", None)
+    if code is not None:
+        _known[id(code), run.method, run.y.size, vectorized] = run.programs, run.terms, code
     if times is None or not len(times):
         return _result(run, times, *run.all_steps())
     return _result(run, times, *run.at(times.astype(_FLOAT)))
 
 
-def _quickly(
-    name: str, fun: Callable[..., Any], t0: float, tf: float, y0: Any, times: Any,
-    vectorized: bool, args: tuple[Any, ...], rtol: Any = 1e-3, atol: Any = 1e-6,
-    max_step: Any = math.inf, max_steps: Any = MOST, **options: Any,
+def solved_again(
+    fun: Callable[..., Any], t_span: Any, y0: Any, method: Any, t_eval: Any, vectorized: bool,
+    args: Any, options: dict[str, Any],
 ) -> OdeResult | None:  # fmt: skip
-    """Solve with arguments that need no word of SciPy's and a function that was solved before."""
-    if options or not (type(rtol) is type(atol) is type(max_step) is float and max_steps is MOST):
+    """Return the solution where one like it was found before and nothing needs a word of SciPy's.
+
+    Else None is returned.
+    """
+    count = len(options)
+    rtol, atol, longest = options.get("rtol"), options.get("atol"), options.get("max_step")
+    if rtol is None:
+        rtol, count = 1e-3, count + 1
+    if atol is None:
+        atol, count = 1e-6, count + 1
+    if longest is None:
+        longest, count = math.inf, count + 1
+    if count != 3:  # there are others
         return None
+    if not type(rtol) is type(atol) is type(longest) is float:
+        if not all(isinstance(x, (float, int)) for x in (rtol, atol, longest)):
+            return None
+        rtol, atol, longest = float(rtol), float(atol), float(longest)
+    if type(t_span) not in _SEQUENCES or len(t_span) != 2 or type(method) is not str:
+        return None
+    if args is None:
+        args = ()
+    elif type(args) not in _SEQUENCES:
+        return None
+    t0, tf = t_span
+    if not type(t0) is type(tf) is float:
+        t0, tf = float(t0), float(tf)
     y = np.array(y0)
     if y.dtype is not _FLOAT:
         if y.dtype.kind not in "iuf":
             return None
         y = y.astype(_FLOAT)
-    if y.ndim != 1 or not (rtol >= LEAST and atol >= 0 and max_step > 0):
+    n = y.size
+    if method == "Taylor":
+        method = suited(method, rtol)
+    known = _known.get((id(getattr(fun, "__code__", None)), method, n, vectorized))
+    if known is None or y.ndim != 1 or not (rtol >= LEAST and atol >= 0 and longest > 0):
         return None
-    n = len(y)
-    if not (all(map(math.isfinite, y.tolist())) if n <= SHORT else np.isfinite(y).all()):
-        return None
-    name = suited(name, rtol)
-    programs, more = structured(name, vectorized, fun, t0, y, args)
-    if n not in programs.solved:
-        return None
-    loop: Any
     space: tuple[Any, ...]
-    if times is None or not len(times):
-        loop, space = programs.march, rows_of(y, ROWS)
+    if t_eval is None:
+        if not (t0 < tf or t0 > tf):
+            return None
+        space = rows_of(y, ROWS)
     else:
-        loop, space = programs.visit, (times.astype(_FLOAT),)
-    found = programs(
-        loop, fun, t0, y, math.nan, _NOT, tf, rtol, atol, max_step, _MOST_TURNS, *space, *more,
-        *args,
-    )  # fmt: skip
-    t, _, _, _, status, tried, *rest = found
+        times = np.array(t_eval)
+        if times.dtype is not _FLOAT:
+            if times.dtype.kind not in "iuf":
+                return None
+            times = times.astype(_FLOAT)
+        if times.ndim != 1 or not times.size:
+            return None
+        first, last = times.item(0), times.item(-1)
+        if not (t0 <= first <= last <= tf != t0 or t0 >= first >= last >= tf != t0):
+            return None
+        if times.size > 1:
+            ordered = times[1:] > times[:-1] if t0 < tf else times[1:] < times[:-1]
+            if not ordered.all():
+                return None
+        space = (times,)
+    programs, terms, _ = known
+    more = args = tuple(args)
+    if terms.jacobians and n > UNSTRUCTURED:
+        programs, arrays = structured(method, vectorized, fun, t0, y, args)
+        more = *arrays, *args
+    loop = programs.march if t_eval is None else programs.visit
+    given = t0, y, math.nan, _NOT, tf, rtol, atol, longest, _MOST_TURNS, *space, *more
+    with programs.lock:
+        if programs.held is not fun:
+            programs.hold(programs.ways[0](fun))
+            programs.held = fun
+        # Not through Python's dispatch, if it need not be.
+        straight = loop.straight
+        found: Any = MISS if straight is None else straight(*given)
+        if found is MISS:
+            found = loop(*given)
+    t, _, _, status, tried, count, *looked = found[1].tolist()
     if status or t != tf:  # goes on, or says why not
-        run = Run(name, fun, args, vectorized, t0, y, tf, rtol, atol, max_step, math.nan, MOST)
-        if times is None or not len(times):
-            return _result(run, times, *run.all_steps(found))
-        return _result(run, times, *run.at(space[0], found))
-    looked, terms = 0, METHODS[name]
-    if loop is programs.visit:
-        t, y = times, rest[0].T
-        looked = rest[2].item(-1)
-    elif times is None:
-        count, t, y, _ = rest
-        t, y = t[:count], y[:count].T
+        if not np.isfinite(y).all():
+            return None
+        run = Run(method, fun, args, vectorized, t0, y, tf, rtol, atol, longest, math.nan, MOST)
+        if t_eval is None:
+            return _result(run, None, *run.all_steps(found))
+        return _result(run, times, *run.at(times, found))
+    tried = int(tried)
+    jacobians, evaluations = tried * terms.jacobians, BEGUN + tried * terms.evaluations
+    if t_eval is None:
+        count = int(count)
+        t, y = found[2][:count], found[3][:count].T
     else:
-        t = y = []
-    jacobians = int(tried) * terms.jacobians
-    evaluations = int(tried) * terms.evaluations + looked * terms.dense_evaluations
-    return OdeResult(
-        t=t, y=y, sol=None, t_events=None, y_events=None, nfev=BEGUN + evaluations, njev=jacobians,
-        nlu=jacobians, status=0, message=FINISHED, success=True,
-    )  # fmt: skip
+        t, y = times, found[2].T
+        evaluations += int(looked[0]) * terms.dense_evaluations
+    result = OdeResult(_FOUND)
+    result["t"], result["y"], result["nfev"] = t, y, evaluations
+    result["njev"] = result["nlu"] = jacobians
+    return result
 
 
 def _result(run: Run, times: Any, t: Any, y: Any) -> OdeResult:

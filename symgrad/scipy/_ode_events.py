@@ -20,7 +20,7 @@ from .._api._control import cond, while_loop
 from .._api._custom import stop_gradient
 from ..errors import UnsupportedError
 from ._ode_loop import State, lost, polynomial
-from ._ode_methods import Method
+from ._ode_steps import Method
 from ._ode_structure import Slope
 
 Event = Callable[[Any, Any], Any]

@@ -14,11 +14,14 @@ import numpy as np
 
 from .._api._control import cond, scan, while_loop
 from .._api._custom import stop_gradient
-from ._ode_methods import Method, mean_square
+from ._ode_steps import Method, Step, mean_square
 from ._ode_structure import Slope
 
-# As in SciPy: a step is multiplied by SAFETY * error**(-1/(order + 1)), within bounds.
-SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
+# As in SciPy: a step is multiplied by safety * error**(-1/(order + 1)), within bounds.
+SMALLEST, LARGEST = 0.2, 10.0
+
+#: How much shorter than it might be a part of a step is.
+SHORTER = 0.9
 
 RUNNING, TOO_SMALL = 0, -1
 
@@ -52,8 +55,12 @@ class State(NamedTuple):
     ----------
     t, y, f:
         Time, state of shape (n,), and the slope there.
-    h:
-        The length of the next step, positive.
+    unit:
+        The last step, negative in backward integration.
+    last, error:
+        A length, and how large the error of a step of this length was, for the next to be chosen.
+    most:
+        How many times as long the next may be.
     rejected:
         Whether the last step was too long.
     status:
@@ -65,7 +72,10 @@ class State(NamedTuple):
     t: Any
     y: Any
     f: Any
-    h: Any
+    unit: Any
+    last: Any
+    error: Any
+    most: Any
     rejected: Any
     status: Any
     tried: Any
@@ -104,38 +114,77 @@ def inverse_root(x: Any, degree: int) -> Any:
     return 1 / x
 
 
-def attempt(
-    method: Method, slope: Slope, state: State, control: Control
-) -> tuple[State, Any, Any, list[Any]]:
+def next_length(method: Method, state: State) -> Any:
+    """Return the length of the next step, positive, by the error of the last."""
+    factor = method.safety * inverse_root(state.error, method.root)
+    # Comparisons that choose are one instruction; a nan is none that is larger.
+    factor = np.where(factor > SMALLEST, factor, SMALLEST)
+    return np.abs(state.last) * np.where(factor < state.most, factor, state.most)
+
+
+Tried = tuple[State, Any, Any, list[Any]]
+
+
+def attempt(method: Method, slope: Slope, state: State, control: Control) -> Tried:
     """Try one step; return the state after it, whether it is good, its ``h`` and its stages."""
     t, y = state.t, state.y
-    forward = np.sign(control.bound - t)
+    trial = method.trial(slope, t, y, state.f, state.unit)
+    # What takes long, the root of the last error, comes behind what does not wait for it: the
+    # processor looks some hundred instructions ahead.
+    ahead = control.bound - t
+    forward = np.sign(ahead)
     least = 10 * np.abs(np.nextafter(t, forward * np.inf) - t)
-    fresh = np.where(state.h > control.longest, control.longest, np.maximum(state.h, least))
-    length = np.where(state.rejected, state.h, fresh)
+    lower = np.where(state.rejected, 0.0, least)
+    upper = np.where(state.rejected, np.inf, control.longest)
+    length = next_length(method, state)
+    length = np.where(length < lower, lower, length)
+    length = np.where(length > upper, upper, length)
     lost = ~(length >= least)  # a nan, too
-    end = t + length * forward
-    end = np.where(forward * (end - control.bound) > 0, control.bound, end)
+    end = np.where(length < np.abs(ahead), t + length * forward, control.bound)
     h = end - t
-    step = method.step(slope, t, y, state.f, h)
-    scale = control.atol + np.maximum(np.abs(y), np.abs(step.y)) * control.rtol
-    error = method.error(step, h, scale)
-    good = (error < 1) & ~lost
-    least_error = np.where(error > 0, error, 1.0)
-    factor = SAFETY * inverse_root(least_error, method.root)
-    larger = np.where(error == 0, LARGEST, np.minimum(LARGEST, factor))
-    larger = np.where(state.rejected, np.minimum(1.0, larger), larger)
-    smaller = np.where(error >= 1, np.maximum(SMALLEST, factor), SMALLEST)
-    after = State(
-        t=np.where(good, end, t),
-        y=np.where(good, step.y, y),
-        f=np.where(good, step.f, state.f),
-        h=stop_gradient(np.abs(h) * np.where(good, larger, smaller)),
-        rejected=~good,
-        status=np.where(lost, TOO_SMALL, state.status),
-        tried=state.tried + np.where(lost, 0, 1),
-    )
-    return after, good, h, step.stages
+
+    def scale(new: Any) -> Any:
+        return control.atol + np.maximum(np.abs(y), np.abs(new)) * control.rtol
+
+    def after(
+        step: Step, end: Any, good: Any, last: Any, error: Any, rejected: Any = state.rejected
+    ) -> Tried:
+        h = end - t
+        moved = State(
+            t=np.where(good, end, t),
+            y=np.where(good, step.y, y),
+            f=np.where(good, step.f, state.f),
+            unit=stop_gradient(h),
+            last=stop_gradient(last),
+            error=stop_gradient(error),
+            most=np.where(rejected, 1.0, LARGEST),
+            rejected=np.logical_not(good),
+            status=np.where(lost, TOO_SMALL, state.status),
+            tried=state.tried + np.where(lost, 0, 1),
+        )
+        return moved, good, h, step.stages
+
+    if trial.errors is None:
+        step = trial.step(h)
+        error = method.error(step, h, scale(step.y))
+        return after(step, end, (error < 1) & ~lost, h, error)
+
+    def straight() -> Tried:
+        return after(trial.step(h), end, True, state.unit, of_unit)
+
+    def shorter() -> Tried:
+        """Take a part of the step."""
+        factor = SHORTER * np.where(error > 1, error, 1.0) ** (-1 / method.order)
+        end = t + stop_gradient(h * np.maximum(SMALLEST, factor))
+        step = trial.step(end - t)
+        least_error = method.error(step, end - t, scale(step.y))
+        good = (least_error < 1) & ~lost & (np.abs(end - t) >= least)
+        return after(step, end, good, end - t, least_error, True)
+
+    # What the next step is chosen by does not wait for the length of this one, and what comes
+    # next not for its error, by a branch.
+    error, of_unit = trial.errors(scale, h)
+    return cond((error < 1) & ~lost, straight, shorter)
 
 
 def begun(
@@ -145,7 +194,8 @@ def begun(
     f = slope(t, y)
     chosen = cond(np.isnan(h), lambda: first_step(method, slope, t, y, f, control), lambda: h)
     chosen = np.where(control.bound == t, 1.0, chosen)  # there is none
-    return State(t, y, f, stop_gradient(chosen), rejected, RUNNING, 0)
+    chosen = stop_gradient(np.where(control.bound < t, -chosen, chosen))
+    return State(t, y, f, chosen, chosen, 0.0, 1.0, rejected, RUNNING, 0)
 
 
 def march(
@@ -187,7 +237,7 @@ def march(
 def interpolant(method: Method, slope: Slope, t: Any, y: Any, end: Any) -> Any:
     """Return the polynomial of a step that was taken, of shape (n, k): a second pass over it."""
     h = end - t
-    stages = method.step(slope, t, y, slope(t, y), h).stages
+    stages = method.trial(slope, t, y, slope(t, y), h).step(h).stages
     return np.stack(method.dense(slope, t, y, h, stages), axis=-1)
 
 
@@ -275,7 +325,7 @@ def visit(
 
         carry = state, t_old, y_old, stages, seen = while_loop(going, turn, carry, memory=memory)
         # Before the first step there is none to look into: one as long as it would be.
-        h = np.where(state.t == t_old, forward * state.h, state.t - t_old)
+        h = np.where(state.t == t_old, forward * next_length(method, state), state.t - t_old)
         q = np.stack(method.dense(slope, t_old, y_old, h, stages), axis=-1)
         found = polynomial(q, y_old, (time - t_old) / h)
         # Not reached, or passed before the step that is looked into: times go in one direction.

@@ -23,8 +23,9 @@ from .._api._matrices import jacobian
 from .._api._transforms import compile as compiled
 from .._api._transforms import vmap
 from ..errors import ArgumentError, ShapeError, SparsityWarning, SymgradError
-from ._ode_loop import Control, State, begun, interpolant, march, visit
-from ._ode_methods import METHODS, Method, Rosenbrock
+from ._ode_loop import TOO_SMALL, Control, State, begun, interpolant, march, next_length, visit
+from ._ode_methods import METHODS, Rosenbrock
+from ._ode_steps import Method
 from ._ode_structure import Kind, Slope, arrays_of, structure_of, system_of
 
 #: Most kinds of functions whose loops are kept.
@@ -68,9 +69,22 @@ def slope_of(fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool = 
     return slope
 
 
-def left(state: State) -> tuple[Any, ...]:
-    """Return what the next call goes on from, with its status and how many steps were tried."""
-    return state.t, state.y, state.h, state.rejected, state.status, state.tried
+def judged(state: State) -> State:
+    """Return where a solution begins; from a state that is not finite there is no way on."""
+    status = np.where(np.all(np.isfinite(state.y)), state.status, TOO_SMALL)
+    return state._replace(status=status)
+
+
+def left(terms: Method, state: State, *counts: Any) -> tuple[Any, Any]:
+    """Return what the next call goes on from, and what has come of this one.
+
+    That is the state, and one array of the time, the next step, whether the last was rejected,
+    the status, how many steps were tried, and ``counts``: each result that is a number by itself
+    would cost a call as much as a step of some methods.
+    """
+    h = next_length(terms, state)
+    numbers = (state.t, h, state.rejected, state.status, state.tried, *counts)
+    return state.y, np.stack([1.0 * x for x in numbers])
 
 
 class Held:
@@ -83,6 +97,8 @@ class Held:
 
     def __init__(self) -> None:
         self.lock, self.ways = threading.RLock(), WAYS
+        #: The function that is held.
+        self.held: Callable[..., Any] | None = None
 
     def __call__(self, function: Any, fun: Callable[..., Any], *args: Any) -> Any:
         """Call one of the compiled functions for ``fun``."""
@@ -91,6 +107,7 @@ class Held:
             for way in self.ways:
                 try:
                     self.hold(way(fun))
+                    self.held = fun
                     found = function(*args)
                 except SymgradError as error:
                     first = first or error
@@ -117,8 +134,6 @@ class Programs(Held):
         super().__init__()
         #: The pattern of the last Jacobian, and what systems with it are.
         self.structure: tuple[Any, Kind, tuple[Any, ...]] = (None, None, ())
-        #: The sizes of states for which a solution has been found.
-        self.solved: set[int] = set()
         held: Callable[..., Any] = slope_of
 
         def sized(y: Any) -> Any:
@@ -140,9 +155,10 @@ class Programs(Held):
         ) -> Any:  # fmt: skip
             control, terms = Control(bound, rtol, atol, longest), terms_of(args[:count])
             slope = slope_of(held, args[count:], vectorized)
-            start = begun(terms, slope, t, sized(y), h, rejected, control)
-            state, *found = march(terms, slope, start, control, most, (times, states, tries))
-            return (*left(state), *found)
+            start = judged(begun(terms, slope, t, sized(y), h, rejected, control))
+            rows = times, states, tries
+            state, written, *rows = march(terms, slope, start, control, most, rows)
+            return (*left(terms, state, written), *rows)
 
         def run_visit(
             t: Any, y: Any, h: Any, rejected: Any, bound: Any, rtol: Any, atol: Any, longest: Any,
@@ -150,10 +166,10 @@ class Programs(Held):
         ) -> Any:  # fmt: skip
             control, terms = Control(bound, rtol, atol, longest), terms_of(args[:count])
             slope = slope_of(held, args[count:], vectorized)
-            start = begun(terms, slope, t, sized(y), h, rejected, control)
+            start = judged(begun(terms, slope, t, sized(y), h, rejected, control))
             every = np.concatenate([times, np.stack([bound])])
             states, late, looked, state, _ = visit(terms, slope, start, control, most, every)
-            return (*left(state), states[:-1], np.sum(~late[:-1]), looked[:-1])
+            return (*left(terms, state, np.sum(~late[:-1]), looked[-2]), states[:-1])
 
         def run_interpolants(t: Any, y: Any, end: Any, *args: Any) -> Any:
             terms, slope = terms_of(args[:count]), slope_of(held, args[count:], vectorized)

@@ -55,6 +55,8 @@ class Run:
 
     Attributes
     ----------
+    method:
+        The name of the method as it is for the tolerance.
     t:
         The time that has been reached.
     tried, looked:
@@ -67,7 +69,7 @@ class Run:
         self, method: str, fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool,
         t: float, y: Any, bound: float, rtol: Any, atol: Any, longest: float, h: float, most: int,
     ) -> None:  # fmt: skip
-        method = suited(method, rtol)
+        self.method = method = suited(method, rtol)
         self.terms, self.fun = METHODS[method], fun
         self.programs, more = structured(method, vectorized, fun, t, y, args)
         self.args = *more, *args
@@ -97,16 +99,17 @@ class Run:
 
     def _taken(self, called: Any) -> Any:
         """Go on from what a loop has returned, and return what it has found."""
-        t, y, h, rejected, status, tried, *found = called
+        y, numbers, *found = called
+        t, h, rejected, status, tried, *counts = numbers.tolist()
         # As they were given: numbers of another kind would be another kind of call.
-        self.t = t = float(t)
-        self.ahead = t, y, float(h), rejected
+        self.t = t
+        self.ahead = t, y, h, np.bool_(rejected)
         self.tried += int(tried)
         if status:
             self.message = TOO_SMALL
         elif self.tried >= self.most and self.t != self.control[0]:
             self.message = f"The limit of {self.most} steps is reached; max_steps sets another."
-        return found
+        return *map(int, counts), *found
 
     def _chunk(self) -> tuple[Any, Any, Any]:
         """Return times, states and numbers of tried steps: where it is, and the next steps."""
@@ -153,9 +156,8 @@ class Run:
                 found = self._called(self.programs.visit, wanted)
             else:
                 found, called = self._taken(called), None
-            states, count, looked = found
-            if count:
-                self.looked += looked.item(count - 1)
+            count, looked, states = found
+            self.looked += looked
             parts.append(states[:count])
             wanted = wanted[count:]
         return times[: len(times) - len(wanted)], np.concatenate(parts)

@@ -1,0 +1,123 @@
+"""What a method of solving initial value problems is to the loop: steps, and errors of them.
+
+A step gives *stages*, and everything else is linear in them: the new state, the error estimates,
+the polynomial between two steps. So a method says how it makes its stages, and how large it takes
+an error to be; nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ._ode_structure import Slope
+
+
+class Step(NamedTuple):
+    """A step that is tried.
+
+    Attributes
+    ----------
+    y, f:
+        The state at its end, shape (n,), and the slope there.
+    stages:
+        What state, errors and interpolant are made of.
+    defect:
+        What else is an error; None: nothing.
+    """
+
+    y: Any
+    f: Any
+    stages: list[Any]
+    defect: Any = None
+
+
+class Trial(NamedTuple):
+    """What a step is made of, before its length counts.
+
+    Attributes
+    ----------
+    step:
+        ``step(h)`` is the step of that length.
+    errors:
+        If steps of all lengths follow from one computation: ``errors(scale, h)`` are the error of
+        that of length ``h``, and of that of one unit. ``scale(y)`` is what they are compared to.
+    """
+
+    step: Callable[[Any], Step]
+    errors: Callable[..., tuple[Any, Any]] | None = None
+
+
+class Method(Protocol):
+    """What the loop needs of a method.
+
+    Attributes
+    ----------
+    order:
+        The order of the estimate that controls steps.
+    root:
+        Of an error, the root of this degree says how much shorter the step should have been.
+    safety:
+        How much shorter than that the next step is.
+    stages:
+        How many stages a step has.
+    evaluations, dense_evaluations:
+        How often a step calls the right-hand side, and its interpolant in addition.
+    jacobians:
+        How often a step takes its Jacobian, and factorises a matrix.
+    complex:
+        Whether the state may be complex.
+    """
+
+    order: int
+    root: int
+    safety: float
+    stages: int
+    evaluations: int
+    dense_evaluations: int
+    jacobians: int
+    complex: bool
+
+    def __hash__(self) -> int: ...
+
+    def trial(self, slope: Slope, t: Any, y: Any, f: Any, unit: Any) -> Trial:
+        """Return what steps from ``t``, ``y`` with the slope ``f`` are made of.
+
+        ``unit`` is the length of the step before, which is known earlier than that of this one.
+        """
+
+    def error(self, step: Step, h: Any, scale: Any) -> Any:
+        """Return the size of the error: a step is good if it is below 1."""
+
+    def dense(self, slope: Slope, t: Any, y: Any, h: Any, stages: Sequence[Any]) -> list[Any]:
+        """Return q: ``y(t + x*h) = y(t) + q[0]*x + q[1]*x**2 + ...``, each of shape (n,)."""
+
+
+def weighted(row: Sequence[float], stages: Sequence[Any]) -> Any:
+    """Return the sum of the stages with the weights ``row``; zeros add nothing."""
+    terms = [float(a) * k for a, k in zip(row, stages, strict=False) if a]
+    return sum(terms[1:], terms[0])
+
+
+def mean_square(x: Any) -> Any:
+    """Return the mean of ``abs(x)**2``."""
+    size = np.abs(x)
+    if not isinstance(x.shape[0], int):
+        return np.mean(size * size)
+    return np.sum(size * size) * (1.0 / max(x.shape[0], 1))
+
+
+class OneByOne:
+    """A method whose steps have nothing in common but where they begin."""
+
+    safety: float = 0.9
+
+    def trial(self, slope: Slope, t: Any, y: Any, f: Any, unit: Any) -> Trial:
+        return Trial(functools.partial(self.step, slope, t, y, f))
+
+    def step(self, slope: Slope, t: Any, y: Any, f: Any, h: Any) -> Step:
+        """Return the step ``h`` from ``t``, ``y``, where the slope is ``f``."""
+        raise NotImplementedError
