@@ -344,6 +344,13 @@ def test_a_band_of_equations_written_one_by_one() -> None:
     np.testing.assert_allclose(ours.y[:, -1], other.y[:, -1], rtol=1e-7)
 
 
+def test_a_time_that_is_nan_is_refused() -> None:
+    for span in ((0, np.nan), (np.nan, 1)):
+        for options in ({}, {"t_eval": [0.5]}, {"dense_output": True}, {"method": "Taylor"}):
+            with pytest.raises(ValueError, match=r"nan|not within"):
+                solve_ivp(lorenz, span, [1, 0, 0], **options)
+
+
 def answer(solve: Any, fun: Any, given: dict[str, Any]) -> Any:
     """Return a solution, or what was raised."""
     try:
@@ -362,7 +369,8 @@ def answer(solve: Any, fun: Any, given: dict[str, Any]) -> Any:
         {"t_eval": [0, 1]}, {"t_span": (1.0, 0.0)}, {"t_span": (0, 1, 2)}, {"t_span": (1.0, 1.0)},
         {"rtol": np.float64(1e-5)}, {"rtol": 1e-18}, {"atol": -1.0}, {"atol": 1},
         {"atol": [1e-6] * 2},
-        {"max_step": 0.0}, {"max_step": 1}, {"args": 3}, {"args": (2.0, 3.0)}, {"first_step": 2.0},
+        {"max_step": 0.0}, {"max_step": np.nan}, {"max_step": 1}, {"t_eval": [np.nan]},
+        {"t_eval": [0.5, np.nan]}, {"args": 3}, {"args": (2.0, 3.0)}, {"first_step": 2.0},
         {"args": np.array([2.0])}, {"vectorized": True},
     ],
     ids=str,

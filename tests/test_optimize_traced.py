@@ -464,3 +464,9 @@ def test_numbers_alone_are_scipys() -> None:
 def test_refused_by_name(solve: Callable[..., Any]) -> None:
     with pytest.raises(UnsupportedError, match="in traced code"):
         sg.grad(lambda p: np.sum(solve(p)))(0.5)
+
+
+def test_no_unknowns_are_refused_by_name() -> None:
+    for solve in (so.root, so.fsolve):
+        with pytest.raises(ValueError, match="x0 is empty"):
+            sg.compile(lambda a, solve=solve: solve(lambda x: a * x, np.zeros(0)))(1.0)

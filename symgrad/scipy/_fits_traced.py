@@ -250,6 +250,8 @@ def _solved(
     equations = values_of(fun, args)
     start = np.ravel(vector(x0))
     n = start.shape[0]
+    if n == 0:
+        raise ValueError(f"{what}: x0 is empty, there is nothing to solve for")
     count = equations(start).shape[0]
     if count != n:
         raise ShapeError(f"{what}: there are {count} equations for {n} unknowns")

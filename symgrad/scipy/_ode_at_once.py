@@ -44,6 +44,8 @@ def solved_at_once(
     times = None if t_eval is None else checked_times(t_eval, t0, tf)
     if t0 == tf:
         return None
+    while times is not None and len(times) and times[-1] != times[-1]:
+        times = times[:-1]  # never reached
     bound = (lambda t, y: fun(t, y, *args)) if args else fun
     run = kind(bound, t0, y0, tf, vectorized=vectorized, traced=(fun, args), **options).run
     if run.y.size == 0:

@@ -98,7 +98,8 @@ def first_step(method: Method, slope: Slope, t: Any, y: Any, f: Any, control: Co
     flat = (d1 <= 1e-15) & (d2 <= 1e-15)
     steep = np.where(flat, 1.0, np.maximum(d1, d2))
     h1 = np.where(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / steep) ** (1 / (method.order + 1)))
-    return np.minimum(np.minimum(100 * h0, h1), np.minimum(span, control.longest))
+    longest = np.where(control.longest < span, control.longest, span)  # a nan bounds nothing
+    return np.minimum(np.minimum(100 * h0, h1), longest)
 
 
 def inverse_root(x: Any, degree: int) -> Any:

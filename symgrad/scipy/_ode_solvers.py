@@ -53,6 +53,8 @@ class Compiled(scipy.integrate.OdeSolver):  # type: ignore[misc]
         self, fun: Any, t0: float, y0: Any, t_bound: float, vectorized: bool = False,
         max_steps: int = MOST, traced: Any = None, first_step: Any = None, **options: Any,
     ) -> None:  # fmt: skip
+        if t0 != t0 or t_bound != t_bound:  # SciPy would look for it for ever
+            raise ValueError("`t_span` must be two numbers, of which none is nan.")
         super().__init__(
             fun, t0, y0, t_bound, vectorized=vectorized, first_step=first_step, **options
         )
