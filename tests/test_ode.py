@@ -404,7 +404,7 @@ def test_a_solution_like_one_before_hears_the_same_words(change: dict[str, Any])
 @pytest.mark.parametrize("first", [1e-20, 1e-3, 30.0, None])
 @pytest.mark.parametrize("end", [30.0, -30.0])
 def test_series_find_their_length(first: float | None, end: float) -> None:
-    """From any first step, also backward; the pole behind the circle is near to every step."""
+    """From any first step, also backward."""
 
     def circle(t: Any, y: Any) -> Any:
         return [y[1] * y[2], -y[0] * y[2], -0.51 * y[0] * y[1]]
