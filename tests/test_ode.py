@@ -367,6 +367,7 @@ def answer(solve: Any, fun: Any, given: dict[str, Any]) -> Any:
         {"y0": [1.0 + 1j, 2.0]}, {"t_eval": [0.5, 0.2]}, {"t_eval": [0.2, 0.2]},
         {"t_eval": [[0.5]]}, {"t_eval": [3.0]}, {"t_eval": [-1, 1]}, {"t_eval": []},
         {"t_eval": [0, 1]}, {"t_span": (1.0, 0.0)}, {"t_span": (0, 1, 2)}, {"t_span": (1.0, 1.0)},
+        {"t_span": np.array([0, 1.0])}, {"t_span": np.array(1.0)}, {"args": np.array(2.0)},
         {"rtol": np.float64(1e-5)}, {"rtol": 1e-18}, {"atol": -1.0}, {"atol": 1},
         {"atol": [1e-6] * 2},
         {"max_step": 0.0}, {"max_step": np.nan}, {"max_step": 1}, {"t_eval": [np.nan]},

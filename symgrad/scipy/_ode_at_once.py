@@ -82,11 +82,13 @@ def solved_again(
         if not all(isinstance(x, (float, int)) for x in (rtol, atol, longest)):
             return None
         rtol, atol, longest = float(rtol), float(atol), float(longest)
+    if type(t_span) is np.ndarray:
+        t_span = t_span.tolist()
     if type(t_span) not in _SEQUENCES or len(t_span) != 2 or type(method) is not str:
         return None
     if args is None:
         args = ()
-    elif type(args) not in _SEQUENCES:
+    elif type(args) not in _SEQUENCES and not (type(args) is np.ndarray and args.ndim):
         return None
     t0, tf = t_span
     if not type(t0) is type(tf) is float:
