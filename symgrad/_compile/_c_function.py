@@ -10,7 +10,7 @@ from .._forks import cached_property
 from .._runtime._interface import memory_type
 from ..errors import UnsupportedError
 from ._cache import cached_object
-from ._code import Code, bind_all, load_object, optimized_object
+from ._code import Code, bind_all, full_object, load_object
 from ._specialization import Specialization
 
 _TYPES = {
@@ -47,7 +47,7 @@ class CFunction:
             f"{own.comment()}\n{own.prototype('')};" if kind is None
             else f"{kind.replace(' (', f' {own.name}(', 1)};"
         )  # fmt: skip
-        engine = load_object(cached_object(text, optimized_object))
+        engine = load_object(cached_object(text, full_object))
         self.address: int = engine.get_function_address(own.name)
         result, _, rest = self.signature.removesuffix(")").partition(" (")
         types = [] if rest == "void" else rest.split(", ")

@@ -88,6 +88,10 @@ FAST_CODE_FROM = 6000
 #: stores that nobody reads, programs of a graph hardly have; it took a fifth more time to compile.
 LEVEL = 1
 
+#: For what C calls, tiny functions above all, whose code is made once: a call of Rosenbrock's
+#: function of ten variables takes half of the time.
+FULL = 3
+
 #: Declarations of functions outside of a module.
 _OUTSIDE = re.compile(r"\ndeclare (?![^\n@]*@llvm\.).*")
 
@@ -205,12 +209,17 @@ def _unreduced() -> Iterator[None]:
 
 
 @llvm_turn()
-def optimized_object(text: str) -> bytes:
+def optimized_object(text: str, level: int | None = None) -> bytes:
     """Return the object code of a module, optimised."""
     machine = _machine()
-    module = optimize(_parsed(text), machine)
+    module = optimize(_parsed(text), machine, level)
     with _unreduced():
         return _linkable(machine.emit_object(module))
+
+
+def full_object(text: str) -> bytes:
+    """Return the object code of a module that C calls, optimised at :data:`FULL`."""
+    return optimized_object(text, FULL)
 
 
 def _linkable(content: bytes) -> bytes:
@@ -243,9 +252,9 @@ def _parsed(text: str, *context: Any) -> Any:
     return module
 
 
-def optimize(module: Any, machine: Any) -> Any:
-    """Return a module, optimised for a target machine."""
-    options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
+def optimize(module: Any, machine: Any, level: int | None = None) -> Any:
+    """Return a module, optimised for a target machine; at :data:`LEVEL` by default."""
+    options = llvm.create_pipeline_tuning_options(speed_level=LEVEL if level is None else level)
     options.loop_vectorization = True
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)

@@ -22,7 +22,7 @@ from .._runtime._threads import LIMIT, RUN
 from .._schedule import Program
 from .._state import within
 from ..errors import UnsupportedError
-from ._code import FAST_CODE_FROM, llvm_turn, optimize
+from ._code import FAST_CODE_FROM, FULL, llvm_turn, optimize
 
 #: The name of what products call in BLAS's place, beyond the largest.
 NEVER = "symgrad.product.never"
@@ -178,7 +178,7 @@ def _linked(texts: Iterable[str], lowered: Lowered, machine: Machine, name: str)
         whole.link_in(part)
     outside = {symbol for exports in lowered.exports[1:] for symbol in exports}
     _make_internal(whole, name)
-    optimize(whole, optimizing)
+    optimize(whole, optimizing, FULL)
     for text in lowered.straight:  # there is nothing to optimise in it
         whole.link_in(parsed(text))
     if outside:
