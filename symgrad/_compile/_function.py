@@ -250,16 +250,16 @@ class Function(Foreign, Travels, Generic[P, R]):
         """Return the result of a call, and what it was computed with."""
         found, given = self._found(call, kernel=name != "numpy")
         result = found.result(given.leaves, out, name)
-        if result is MISS and found.conditions:
-            self._say_rounding_decides(found)
-            return found.result_as_decided(given.leaves, out), found, given
-        if result is MISS:
+        if result is MISS and found.program.sizes:
             # For these sizes its arithmetic would leave 64 bits: a trace of their own has numbers
             # for them, which do not.
             found, given = self._found(call, fixed=True)
             result = found.result(given.leaves, out, name)
-            if result is MISS:
-                raise found.shortage(given.leaves)
+        if result is MISS and not found.conditions:
+            raise found.shortage(given.leaves)
+        if result is MISS:
+            self._say_rounding_decides(found)
+            result = found.result_as_decided(given.leaves, out)
         return result, found, given
 
     def _say_rounding_decides(self, found: Specialization) -> None:

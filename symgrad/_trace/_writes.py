@@ -380,7 +380,8 @@ def _is_traced_mask(item: Any) -> bool:
 
 def require_fit(x: Any, mask: Any, before: int = 0) -> None:
     """Raise IndexingError where a mask has other lengths than the axes that it is for."""
-    axes = x.node.shape[before : before + mask.ndim]
+    whole = getattr(x, "node", None) or x.real.node  # complex values have two
+    axes = whole.shape[before : before + mask.ndim]
     if len(axes) != mask.ndim or not all(map(same, mask.node.shape, axes)):
         raise IndexingError(
             f"the mask has shape {show(mask.node.shape)}, and the axes that it is for have "
