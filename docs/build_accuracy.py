@@ -419,6 +419,8 @@ def _own(x: Any) -> Any:
 _own.defvjp(lambda x: (np.sum(x * x), x), lambda x, ct: (2 * ct * x,))
 
 #: For each op: how its function is written, the function, an argument, and the interval.
+_PRODUCTS = sg.jacobian(lambda x: x[1:] * x[:-1], sparse=True)
+
 CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
     "AddAt": ("y[1] + x[0], other y[i]", _added_at, N, (-3, 3)),
     "Assemble": ("np.concatenate([x, x])", lambda x: np.concatenate([x, x]), N, (-3, 3)),
@@ -535,6 +537,7 @@ CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
         SQUARE,
         (0.5, 1.5),
     ),
+    "Spread": ("J.values(x), of x[1:] * x[:-1]", lambda x: _PRODUCTS.values(x), N, (-3, 3)),
     "Sum": ("np.sum(x)", np.sum, N, (-3, 3)),
     "Transpose": ("x.T", lambda x: x.T, SQUARE, (-3, 3)),
     "Update": ("y[1:4] = x[:3]", _assigned, N, (-3, 3)),
