@@ -517,6 +517,13 @@ SUMMARIES: dict[str, Callable[[Any], Any]] = {
     "ttest_ind": lambda x: np.array(stats.ttest_ind(x[0], x[1, 1:])),
     "ttest_ind by Welch": lambda x: np.array(stats.ttest_ind(x[:3], x[3:], equal_var=False)),
     "ttest_ind's freedom": lambda x: stats.ttest_ind(x[0], x[1, 1:], equal_var=False).df,
+    "interval of a mean": lambda x: np.array(stats.ttest_1samp(x[0], 0.4).confidence_interval(0.9)),
+    "interval by Welch": lambda x: np.array(
+        stats.ttest_ind(x[0], x[1, 1:], equal_var=False).confidence_interval()
+    ),
+    "interval of a correlation": lambda x: np.array(
+        stats.pearsonr(x[:, 0], x[:, 1]).confidence_interval(0.8)
+    ),
     "wasserstein_distance": lambda x: stats.wasserstein_distance(x[0], x[1, 1:]),
     "wasserstein_distance weighted": lambda x: stats.wasserstein_distance(x[0], x[1], x[2], x[3]),
     "energy_distance": lambda x: stats.energy_distance(x[0], x[1:].ravel()),
@@ -622,3 +629,13 @@ def test_a_copula_by_ranks() -> None:
     step = (loss(1.2 + 1e-5, x, y) - loss(1.2 - 1e-5, x, y)) / 2e-5
     np.testing.assert_allclose(slope, step, rtol=1e-8)
     assert not by_data.any()
+
+
+def test_results_of_plain_data_come_back() -> None:
+    """SciPy's own result, of numbers that are read; its items, by place and by name."""
+    data = [1.0, 2.0, 4.0, 3.0]
+    value, found = sg.compile(lambda a: (a * 2, stats.pearsonr(data, data[::-1])))(1.5)
+    want = stats.pearsonr(data, data[::-1])
+    assert value == 3.0
+    assert tuple(found) == tuple(want)
+    assert found.statistic == want.statistic

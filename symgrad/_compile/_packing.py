@@ -141,7 +141,7 @@ def _packed(tree: Tree, leaves: Iterator[Any], names: list[str], scope: dict[str
     if tree.kind == "dict" and tree.meta[0] is dict:
         pairs = zip(tree.meta[-1], parts, strict=True)
         return f"{{{', '.join(f'{_bound(key, scope)}: {part}' for key, part in pairs)}}}"
-    if tree.kind == "namedtuple":
+    if tree.kind == "namedtuple" and hasattr(tree.meta[0], "_make"):
         return f"{_bound(tree.meta[0], scope)}({inner})"
     rebuild = Tree(tree.kind, tree.meta, tuple(Tree("leaf") for _ in parts)).unflatten
     return f"{_bound(rebuild, scope)}(({inner}{',' if len(parts) == 1 else ''}))"

@@ -177,7 +177,9 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
     if tree.kind == "dict":
         return kind(*first, zip(keys, children, strict=True))
     if tree.kind == "namedtuple":
-        return kind(*children)
+        if hasattr(kind, "_make"):
+            return kind(*children)
+        return tuple.__new__(kind, children)  # SciPy's results are asked for more than items
     if tree.kind == "complex":
         return kind.of(*children)
     # Not through __init__, which may compute or refuse: the fields are what was flattened.

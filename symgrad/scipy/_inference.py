@@ -39,16 +39,36 @@ def _pair(x: Any, y: Any, axis: int | None) -> tuple[Any, Any, int]:
 # ---------------------------------------------------------------- lines and correlations
 
 
-class PearsonRResult(NamedTuple):
-    """A correlation and its p-value, as SciPy's result of this name."""
+class ConfidenceInterval(NamedTuple):
+    """The ends of an interval."""
 
+    low: Any
+    high: Any
+
+
+class _Test(NamedTuple):
     statistic: Any
     pvalue: Any
+
+
+class PearsonRResult(_Test):
+    """A correlation and its p-value, as SciPy's result of this name; more by name."""
+
+    count: Any = None
 
     @property
     def correlation(self) -> Any:
         """The statistic by its other name."""
         return self.statistic
+
+    def confidence_interval(
+        self, confidence_level: float = 0.95, method: Any = None
+    ) -> ConfidenceInterval:
+        """Return the interval of this confidence, by Fisher's transform."""
+        _plain("pearsonr", method=(method, None))
+        reach = scipy.special.ndtri(0.5 + confidence_level / 2) / (self.count - 3.0) ** 0.5
+        middle = np.arctanh(self.statistic)
+        return ConfidenceInterval(np.tanh(middle - reach), np.tanh(middle + reach))
 
 
 @replaces(scipy.stats.pearsonr)
@@ -67,7 +87,9 @@ def pearsonr(
         v / np.sqrt(np.sum(v * v, axis=along, keepdims=True)) for v in (from_x, from_y)
     )
     r = np.clip(np.sum(unit_x * unit_y, axis=along), -1.0, 1.0)
-    return PearsonRResult(r, _tails(r, count))
+    found = PearsonRResult(r, _tails(r, count))
+    found.count = count
+    return found
 
 
 def _tails(r: Any, count: Any) -> Any:
@@ -120,24 +142,27 @@ def linregress(
 # ---------------------------------------------------------------- t-tests
 
 
-class _Test(NamedTuple):
-    statistic: Any
-    pvalue: Any
-
-
 class TtestResult(_Test):
-    """A statistic and its p-value, as SciPy's result of this name; degrees of freedom by name."""
+    """A statistic and its p-value, as SciPy's result of this name; more by name."""
 
     df: Any = None
+    estimate: Any = None
+    error: Any = None
+
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
+        """Return the interval of this confidence for what was estimated."""
+        reach = special.stdtrit(self.df, 0.5 + confidence_level / 2) * self.error
+        return ConfidenceInterval(self.estimate - reach, self.estimate + reach)
 
 
-def _tested(difference: Any, error: Any, freedom: Any, keepdims: bool, axis: int) -> TtestResult:
-    t = difference / error
-    p = 2.0 * special.stdtr(freedom, -np.abs(t))
+def _tested(
+    estimate: Any, error: Any, freedom: Any, keepdims: bool, axis: int, wanted: Any = 0.0
+) -> TtestResult:
     if keepdims:
-        t, p = np.expand_dims(t, axis), np.expand_dims(p, axis)
-    found = TtestResult(t, p)
-    found.df = freedom
+        estimate, error = np.expand_dims(estimate, axis), np.expand_dims(error, axis)
+    t = (estimate - wanted) / error
+    found = TtestResult(t, 2.0 * special.stdtr(freedom, -np.abs(t)))
+    found.df, found.estimate, found.error = freedom, estimate, error
     return found
 
 
@@ -153,7 +178,7 @@ def ttest_1samp(
     x, along = (x.reshape(-1), 0) if axis is None else (x, axis)
     count = x.shape[along]
     error = np.std(x, axis=along, ddof=1) / (1.0 * count) ** 0.5
-    return _tested(np.mean(x, axis=along) - popmean, error, count - 1.0, keepdims, along)
+    return _tested(np.mean(x, axis=along), error, count - 1.0, keepdims, along, popmean)
 
 
 @replaces(scipy.stats.ttest_rel)

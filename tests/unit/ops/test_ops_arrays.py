@@ -768,7 +768,7 @@ def x_of(*shape: int) -> Traced:
         (lambda x: np.cross(x, x), ShapeError, "3 components"),
         (lambda x: np.select([x], [x]), TypeError, "must be boolean"),
         (lambda x: np.nansum(x, where=x > 0), UnsupportedError, "where="),
-        (lambda x: np.nonzero(x), UnsupportedError, "Write instead: np.where"),
+        (lambda x: np.nonzero(x)[0][0], UnsupportedError, "Write instead: np.where"),
     ],
 )
 def test_errors_name_the_problem(function: Any, error: Any, match: str) -> None:
