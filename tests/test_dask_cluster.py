@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -67,13 +68,14 @@ def cluster() -> Iterator[Any]:
         # So long after a worker was lost the cluster gives its place up if it is lost again then.
         "distributed.deploy.lost-worker-timeout": "1 hour",
     }
-    with (
-        dask.config.set(settings),
-        distributed.LocalCluster(
+    with dask.config.set(settings):
+        started = distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        ) as started,
-    ):
+        )
         yield started
+        # Dask itself may look for a worker that was killed, and is gone, while a cluster closes.
+        with contextlib.suppress(KeyError):
+            started.close()
 
 
 @pytest.fixture
