@@ -56,6 +56,8 @@ class State(NamedTuple):
         On what the functions called run; None: as each of them says.
     machine:
         What machine code is for; None: the processor that runs this.
+    doubtful:
+        Whether the program comes from a file, so that no trace has looked at its constants.
     """
 
     where: Any = None
@@ -74,6 +76,7 @@ class State(NamedTuple):
     reading: bool = False
     backend: str | None = None
     machine: Any = None
+    doubtful: bool = False
 
 
 #: What holds where neither a trace nor a pass runs, and no backend is chosen.

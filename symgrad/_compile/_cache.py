@@ -135,7 +135,8 @@ def cache_key(program: Program, layout: Layout, kinds: Sequence[str]) -> str:
     """Return the key of a program: all that its machine code depends on."""
     return _key(
         str(source_digest()), version("numba"), str(vector_math_default()), program.fingerprint,
-        " ".join(kinds), layout.source(), str(now().promised), *_foreign(program),
+        " ".join(kinds), layout.source(), str(now().promised),
+        str(now().doubtful), *_foreign(program),
     )  # fmt: skip
 
 

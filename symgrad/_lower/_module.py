@@ -66,7 +66,8 @@ def emit(program: Steps, planned: Callable[[Steps], Plan], vector_math: bool) ->
     vector_math:
         Whether loops may call the vector functions of the C library.
     """
-    name = f"symgrad.{'numpy.' if now().promised else ''}{program.fingerprint[:24]}"
+    kinds = ("numpy." if now().promised else "") + ("read." if now().doubtful else "")
+    name = f"symgrad.{kinds}{program.fingerprint[:24]}"
     code = Code(planned, Module(vector_math), tuple(program.sizes))
     unit = Unit(code, name, program)
     unit.run_function()

@@ -19,6 +19,7 @@ from .._op import ArrayOp, Code, Composed, Cython, Emit, Instr, Intrinsic, Libm
 from .._runtime import OUT_OF_RANGE
 from .._runtime._interface import constant_text, llvm_type, memory_type
 from .._shapes import Shape
+from .._state import now
 from ..errors import UnsupportedError
 from ._emitter import INDEPENDENT, Emitter
 
@@ -168,11 +169,15 @@ class Values:
     def _position(self, node: Node, register: str, extent: Any) -> Any:
         """Return a computed index, checked against the extent unless it is constant.
 
-        Constants were checked while tracing. A bad index reads element 0 and sets the
-        status, so that the caller raises IndexError and nothing outside is touched.
+        Constants were checked while tracing, but for those of a program from a file. A bad index
+        reads element 0 and sets the status, so that the caller raises IndexError and nothing
+        outside is touched.
         """
+        doubtful = now().doubtful
         if not register.startswith("%"):
-            return sp.Integer(int(register))
+            if not doubtful:
+                return sp.Integer(int(register))
+            register = self.emitter.op(f"add {llvm_type(node.dtype)} {register}, 0")
         known = self.checked.get((register, extent))
         if known is None:
             e, at = self.emitter, register
@@ -180,7 +185,7 @@ class Values:
                 e.depth = e.depth_of(register)
                 at = e.op(f"sext {llvm_type(node.dtype)} {register} to i64")
                 e.depth = 0
-            if any(isinstance(n, Input) for n in topological([node])):
+            if doubtful or any(isinstance(n, Input) for n in topological([node])):
                 limit = e.index(extent)
                 e.depth = e.depth_of(at, limit)
                 fits = e.op(f"icmp ult i64 {at}, {limit}")

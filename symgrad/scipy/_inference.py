@@ -1,7 +1,7 @@
 """``scipy.stats`` on samples: lines and correlations, t-tests, distances, power transforms.
 
 Statistics and their p-values are functions of the data, and so are likelihoods by the exponent of
-a transform. Ranks are not: what is made of them has no derivative, and stays outside.
+a transform.
 """
 
 from __future__ import annotations

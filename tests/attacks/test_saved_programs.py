@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import builtins
 import copy
 import json
@@ -442,3 +443,26 @@ def test_damaged_programs(attack: Any, isolated: Any, tmp_path: Path) -> None:
     """Bytes of saved programs changed, left out or doubled."""
     tried(attack, isolated, tmp_path,
           lambda data, rng, _: damaged(json.dumps(data), rng))  # fmt: skip
+
+
+@pytest.mark.parametrize("place", [-1, -(10**8), 4, 10**8])
+@pytest.mark.parametrize("backend", ["llvm", "numba"])
+def test_constant_places_of_a_certificate_are_looked_at(
+    backend: str, place: int, tmp_path: Path
+) -> None:
+    """``recheck`` compiles a program of a file, whose index arrays no trace has seen."""
+    file, places = tmp_path / "certificate.json", np.array([0, 2, 1, 2])
+
+    def f(x: Any) -> Any:
+        return np.sum(np.sin(x[places]))
+
+    sg.verify(f, np.arange(4.0), domain=(0.1, 1.0), points=2).save(file)
+    certificate = json.loads(file.read_text())
+    program = certificate["program"]
+    [leaf] = [leaf for leaf in program["leaves"] if leaf["kind"] == "constant"]
+    changed = np.array([0, 2, place, 2])
+    program |= {"guards": [], "leaves": [{**leaf, "data": base64.b64encode(changed).decode()}]}
+    certificate["program"] = json.loads(sealed(program))
+    file.write_text(json.dumps(certificate))
+    with sg.backend(backend), pytest.raises((IndexError, sg.errors.SymgradError)):
+        sg.recheck(file)
