@@ -82,13 +82,14 @@ class NestWriter:
         self.after: dict[int, list[str]] = {}
         self.block: tuple[list[str], list[str]] = ([], [])
         self.blocked = False
-        #: Whether what is written has a loop.
-        self.is_loop = self.loops.innermost >= 0
         #: Results of which the innermost loop writes some of each row, and bytes of a row.
         self.rows: dict[str, Dimension] = {}
 
-    def write(self, stored: dict[Node, None]) -> None:
-        """Emit all nodes, stores and reductions, and add the function to the module."""
+    def write(self, stored: dict[Node, None]) -> bool:
+        """Emit all nodes, stores and reductions, and add the function to the module.
+
+        Returned is whether it has a loop.
+        """
         e, marks = self.emitter, []
         early = self.early()
         for node in self.nest.nodes:
@@ -105,9 +106,8 @@ class NestWriter:
             marks.append(len(e.lines[-1]))
         self.prefetch()
         body = self.at_once()
-        if body is not None:
-            self.is_loop = False
-        else:
+        is_loop = body is None and self.loops.innermost >= 0
+        if body is None:
             if self.writes_small_parts():
                 self.loops.turn = 1
             body = self.loops.assemble(
@@ -116,6 +116,7 @@ class NestWriter:
         if self.blocked:
             e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         e.module.functions.append(function_text(self.name, self.frame, body, self.internal))
+        return is_loop
 
     def using(self, node: Node) -> Place | None:
         """Return where ``node`` is stored, noting the pointer as a parameter, and its extent."""

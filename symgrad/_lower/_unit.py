@@ -246,11 +246,11 @@ class Unit:
             self.call(name, frame, True)
             return
         writer = NestWriter(module, name, nest, frame, module is self.module)
-        writer.write(self.plan.stored)
+        is_loop = writer.write(self.plan.stored)
         if module is not self.module:
             self.module.declare(name, "void", parameter_types(frame))
             self.code.exports[-1].append(name)
-        self.call(name, frame, writer.is_loop)
+        self.call(name, frame, is_loop)
 
     def call(self, name: str, frame: Frame, is_loop: bool) -> None:
         """Call a task's function, with the pointers that it uses."""

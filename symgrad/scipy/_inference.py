@@ -14,6 +14,7 @@ import scipy.stats
 from .. import numpy as traced_numpy
 from . import special
 from ._replacing import floats, refuse_option, replaces
+from ._summaries import data_along
 
 
 def _plain(name: str, **options: tuple[Any, Any]) -> None:
@@ -172,10 +173,8 @@ def ttest_1samp(
     alternative: str = "two-sided", *, keepdims: bool = False,
 ) -> TtestResult:  # fmt: skip
     """Test whether the mean of a sample is a given one."""
-    _plain("ttest_1samp", nan_policy=(nan_policy, "propagate"),
-           alternative=(alternative, "two-sided"))  # fmt: skip
-    x = floats(a)
-    x, along = (x.reshape(-1), 0) if axis is None else (x, axis)
+    _plain("ttest_1samp", alternative=(alternative, "two-sided"))
+    x, along = data_along("ttest_1samp", a, axis, nan_policy)
     count = x.shape[along]
     error = np.std(x, axis=along, ddof=1) / (1.0 * count) ** 0.5
     return _tested(np.mean(x, axis=along), error, count - 1.0, keepdims, along, popmean)
@@ -285,9 +284,7 @@ def boxcox_llf(
     nan_policy: str = "propagate",
 ) -> Any:  # fmt: skip
     """Return the logarithm of the likelihood of an exponent of Box and Cox's transform."""
-    _plain("boxcox_llf", nan_policy=(nan_policy, "propagate"))
-    x = floats(data)
-    x, along = (x.reshape(-1), 0) if axis is None else (x, axis)
+    x, along = data_along("boxcox_llf", data, axis, nan_policy)
     return _likelihood(special.boxcox(x, lmb), np.log(x), lmb - 1.0, along, keepdims)
 
 
@@ -308,8 +305,6 @@ def yeojohnson_llf(
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """Return the logarithm of the likelihood of an exponent of Yeo and Johnson's transform."""
-    _plain("yeojohnson_llf", nan_policy=(nan_policy, "propagate"))
-    x = floats(data)
-    x, along = (x.reshape(-1), 0) if axis is None else (x, axis)
+    x, along = data_along("yeojohnson_llf", data, axis, nan_policy)
     logs = np.copysign(np.log1p(np.abs(x)), x)
     return _likelihood(yeojohnson(x, lmb), logs, lmb - 1.0, along, keepdims)

@@ -14,7 +14,7 @@ from . import special
 from ._replacing import floats, refuse_option, replaces
 
 
-def _along(name: str, a: Any, axis: int | None, nan_policy: str) -> tuple[Any, int]:
+def data_along(name: str, a: Any, axis: int | None, nan_policy: str) -> tuple[Any, int]:
     """Return data and the axis to summarise them along, which is all of them for None."""
     if nan_policy != "propagate":
         refuse_option(f"scipy.stats.{name}", "nan_policy", nan_policy, "np.nanmean and its kin")
@@ -36,7 +36,7 @@ def moment(
     """Return a moment about the mean, or about a center."""
     if not isinstance(order, int):
         refuse_option("scipy.stats.moment", "order", order, "a call for each order, a number")
-    x, along = _along("moment", a, axis, nan_policy)
+    x, along = data_along("moment", a, axis, nan_policy)
     if center is None:
         return _central(x, along, keepdims, order)[0]
     return np.mean((x - center) ** order, axis=along, keepdims=keepdims)
@@ -48,7 +48,7 @@ def skew(
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """Return the skewness."""
-    x, along = _along("skew", a, axis, nan_policy)
+    x, along = data_along("skew", a, axis, nan_policy)
     n = x.shape[along]
     second, third = _central(x, along, keepdims, 2, 3)
     return third / second**1.5 * (1.0 if bias else ((n - 1.0) * n) ** 0.5 / (n - 2.0))
@@ -60,7 +60,7 @@ def kurtosis(
     nan_policy: str = "propagate", *, keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """Return the kurtosis, by Fisher's definition 0 of a normal distribution."""
-    x, along = _along("kurtosis", a, axis, nan_policy)
+    x, along = data_along("kurtosis", a, axis, nan_policy)
     n = x.shape[along]
     second, fourth = _central(x, along, keepdims, 2, 4)
     found = fourth / second**2
@@ -72,7 +72,7 @@ def kurtosis(
 @replaces(scipy.stats.zscore)
 def zscore(a: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
     """Return data less their mean, in units of their standard deviation."""
-    x, along = _along("zscore", a, axis, nan_policy)
+    x, along = data_along("zscore", a, axis, nan_policy)
     spread = np.std(x, axis=along, ddof=ddof, keepdims=True)
     return np.reshape((x - np.mean(x, axis=along, keepdims=True)) / spread, np.shape(a))
 
@@ -83,7 +83,7 @@ def sem(
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """Return the standard error of the mean."""
-    x, along = _along("sem", a, axis, nan_policy)
+    x, along = data_along("sem", a, axis, nan_policy)
     return np.std(x, axis=along, ddof=ddof, keepdims=keepdims) / (1.0 * x.shape[along]) ** 0.5
 
 
@@ -93,7 +93,7 @@ def variation(
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """Return the standard deviation over the mean."""
-    x, along = _along("variation", a, axis, nan_policy)
+    x, along = data_along("variation", a, axis, nan_policy)
     spread = np.std(x, axis=along, ddof=ddof, keepdims=keepdims)
     return spread / np.mean(x, axis=along, keepdims=keepdims)
 
@@ -106,7 +106,7 @@ def gmean(
     """Return the geometric mean, weighted or not."""
     if dtype is not None:
         refuse_option("scipy.stats.gmean", "dtype", dtype, "x.astype(dtype)")
-    x, along = _along("gmean", a, axis, nan_policy)
+    x, along = data_along("gmean", a, axis, nan_policy)
     return np.exp(np.average(np.log(x), axis=along, weights=weights, keepdims=keepdims))
 
 
@@ -118,7 +118,7 @@ def hmean(
     """Return the harmonic mean, weighted or not."""
     if dtype is not None:
         refuse_option("scipy.stats.hmean", "dtype", dtype, "x.astype(dtype)")
-    x, along = _along("hmean", a, axis, nan_policy)
+    x, along = data_along("hmean", a, axis, nan_policy)
     return 1.0 / np.average(1.0 / x, axis=along, weights=weights, keepdims=keepdims)
 
 
@@ -128,7 +128,7 @@ def entropy(
     nan_policy: str = "propagate", keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """Return the entropy of a distribution by its shares, or relative to that of ``qk``."""
-    p, along = _along("entropy", pk, axis, nan_policy)
+    p, along = data_along("entropy", pk, axis, nan_policy)
     p = p / np.sum(p, axis=along, keepdims=True)
     if qk is None:
         terms = special.entr(p)
@@ -155,7 +155,7 @@ def tmean(
 ) -> Any:  # fmt: skip
     """Return the mean."""
     _unlimited("tmean", limits)
-    x, along = _along("tmean", a, axis, nan_policy)
+    x, along = data_along("tmean", a, axis, nan_policy)
     return np.mean(x, axis=along, keepdims=keepdims)
 
 
@@ -166,7 +166,7 @@ def tvar(
 ) -> Any:  # fmt: skip
     """Return the variance."""
     _unlimited("tvar", limits)
-    x, along = _along("tvar", a, axis, nan_policy)
+    x, along = data_along("tvar", a, axis, nan_policy)
     return np.var(x, axis=along, ddof=ddof, keepdims=keepdims)
 
 
@@ -177,7 +177,7 @@ def tstd(
 ) -> Any:  # fmt: skip
     """Return the standard deviation."""
     _unlimited("tstd", limits)
-    x, along = _along("tstd", a, axis, nan_policy)
+    x, along = data_along("tstd", a, axis, nan_policy)
     return np.std(x, axis=along, ddof=ddof, keepdims=keepdims)
 
 
@@ -193,7 +193,7 @@ def pmean(
         raise ValueError("Power mean only defined for exponent of type int or float.")
     if p == 0:
         return gmean(a, axis, weights=weights, nan_policy=nan_policy, keepdims=keepdims)
-    x, along = _along("pmean", a, axis, nan_policy)
+    x, along = data_along("pmean", a, axis, nan_policy)
     return np.average(x ** float(p), axis=along, weights=weights, keepdims=keepdims) ** (1 / p)
 
 
@@ -203,7 +203,7 @@ def gstd(
     nan_policy: str = "propagate",
 ) -> Any:  # fmt: skip
     """Return the geometric standard deviation."""
-    x, along = _along("gstd", a, axis, nan_policy)
+    x, along = data_along("gstd", a, axis, nan_policy)
     return np.exp(np.std(np.log(x), axis=along, ddof=ddof, keepdims=keepdims))
 
 
@@ -212,7 +212,7 @@ def zmap(
     scores: Any, compare: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate"
 ) -> Any:
     """Return scores less the mean of others, in units of their standard deviation."""
-    x, along = _along("zmap", compare, axis, nan_policy)
+    x, along = data_along("zmap", compare, axis, nan_policy)
     if axis is None:
         return (floats(scores) - np.mean(x)) / np.std(x, ddof=ddof)
     spread = np.std(x, axis=along, ddof=ddof, keepdims=True)
@@ -235,7 +235,7 @@ def iqr(
         if scale.lower() != "normal":
             raise ValueError(f"{scale} not a valid scale for `iqr`")
         scale = 2.0 * scipy.special.erfinv(0.5) * math.sqrt(2.0)
-    data, along = _along("iqr", x, axis, nan_policy)
+    data, along = data_along("iqr", x, axis, nan_policy)
     low, high = (
         np.percentile(data, q, axis=along, method=interpolation, keepdims=keepdims)
         for q in sorted(rng)
@@ -253,7 +253,7 @@ def median_abs_deviation(
         if scale.lower() != "normal":
             raise ValueError(f"{scale} is not a valid scale value.")
         scale = float(scipy.special.ndtri(0.75))
-    data, along = _along("median_abs_deviation", x, axis, nan_policy)
+    data, along = data_along("median_abs_deviation", x, axis, nan_policy)
     middle = np.expand_dims((center or np.median)(data, axis=along), along)
     return np.median(np.abs(data - middle), axis=along, keepdims=keepdims) / scale
 
@@ -264,7 +264,7 @@ def trim_mean(
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """Return the mean of what is left when a share of the least and the greatest is cut off."""
-    x, along = _along("trim_mean", a, axis, nan_policy)
+    x, along = data_along("trim_mean", a, axis, nan_policy)
     count = x.shape[along]
     cut = int(proportiontocut * count)
     if cut > count - cut:
@@ -281,7 +281,7 @@ def _direction(
     name: str, samples: Any, period: float, axis: int | None, nan_policy: str, keepdims: bool
 ) -> tuple[Any, Any]:
     """Return the means of sines and cosines."""
-    x, along = _along(name, samples, axis, nan_policy)
+    x, along = data_along(name, samples, axis, nan_policy)
     angle = x * (2.0 * math.pi / period)
     return tuple(np.mean(f(angle), axis=along, keepdims=keepdims) for f in (np.sin, np.cos))
 
@@ -342,7 +342,7 @@ def rankdata(
     """Return the ranks of data, always as floats; their derivative is zero."""
     if method not in ("average", "min", "max", "dense", "ordinal"):
         raise ValueError(f'unknown method "{method}"')
-    x, along = _along("rankdata", a, axis, nan_policy)
+    x, along = data_along("rankdata", a, axis, nan_policy)
     if x.ndim < 2:
         return _ranked(np.reshape(x, (-1,)), method) if x.size else x
     rows = np.moveaxis(x, along, -1)
