@@ -538,6 +538,77 @@ def test_random_rows_and_columns(written: Any, n: int) -> None:
             np.testing.assert_array_equal(a, b)
 
 
+PLACE = st.one_of(
+    st.integers(-6, 5),
+    st.builds(slice, st.integers(-6, 5), st.none() | st.integers(-3, 6),
+              st.sampled_from([1, 1, 1, 2, -1])),
+)  # fmt: skip
+READ = st.tuples(st.sampled_from(["set", "add", "view", "read"]), st.tuples(PLACE, PLACE),
+                 st.tuples(PLACE, PLACE))  # fmt: skip
+
+
+@given(st.lists(READ, min_size=3, max_size=9))
+def test_random_parts_read_between_writes(actions: Any) -> None:
+    """What is small beside the array is put together of what was written there."""
+
+    def f(y: Any, x: Any) -> Any:
+        seen = []
+        for k, (kind, index, other) in enumerate(actions):
+            if kind == "set":
+                y[index] = y[other].sum() * 0.5 + k
+            elif kind == "add":
+                y[index] += x[0, k]
+            elif kind == "view":
+                seen.append(y[index])
+            else:
+                seen.append(y[other] * (k + 1))
+        return y, *(s * 1 for s in seen)
+
+    x = np.arange(60.0).reshape(6, 10) / 8 + 0.5
+    for start in (x, np.zeros_like(x)):
+        got = numpy_backend(sg.compile(lambda x, s=start: f(s + 0 * x, x)), x)
+        for a, b in zip(got, f(start.copy(), x), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-14)
+        real = sg.jvp(lambda x, s=start: f(s * x, x), (x,), (np.cos(x),))[1]
+        turned = x + 1e-30j * np.cos(x)
+        for a, b in zip(real, f(start * turned, turned), strict=True):
+            np.testing.assert_allclose(a, b.imag / 1e-30, rtol=1e-12, atol=1e-12)
+
+
+def test_rows_are_read_from_what_was_written_in_them() -> None:
+    """A factorisation row by row makes no whole array between its reads."""
+
+    def factor(a: Any) -> Any:
+        lower = np.zeros_like(a)
+        for i in range(len(a)):
+            for j in range(i + 1):
+                rest = a[i, j] - lower[i, :j] @ lower[j, :j]
+                lower[i, j] = np.sqrt(rest) if i == j else rest / lower[j, j]
+        return lower
+
+    n = 7
+    a = np.minimum.outer(np.arange(1.0, n + 1), np.arange(1.0, n + 1)) + np.eye(n)
+    np.testing.assert_allclose(sg.compile(factor)(a), np.linalg.cholesky(a), rtol=1e-13)
+    program = sg.compile(factor, dynamic=False).program(a)
+    made = [s for s in program.steps if s.op.name in ("Assemble", "Update") and s.shape == (n, n)]
+    assert len(made) == 1
+
+
+def test_what_is_added_to_a_part_is_a_sum() -> None:
+    """Blocks of a matrix that overlap, the first of them written."""
+
+    def stiffness(k: Any) -> Any:
+        whole = np.zeros((12, 12))
+        whole[:3, :3] = np.eye(3) * k[0]
+        for i in range(9):
+            whole[i : i + 3, i : i + 3] += np.ones((3, 3)) * k[i]
+        return whole
+
+    k = np.arange(1.0, 10)
+    np.testing.assert_array_equal(sg.compile(stiffness)(k), stiffness(k))
+    np.testing.assert_array_equal(sg.jvp(stiffness, (k,), (k * k,))[1], stiffness(k * k))
+
+
 # ---------------------------------------------------------------- arguments, refusals
 
 

@@ -9,6 +9,7 @@ is assumed: once one of the two arrays has been written to, the other can no lon
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, Self
 
 from .._graph import Node, Where, user_line
@@ -77,8 +78,17 @@ class Stored(ArrayMethods):
         if view.path is None:
             raise TraceError(self._unclear("the other"))
         with within(made=None):
-            self._node = follow(source.node, view.path)
+            self._node = source.along(view.path)
         self._view = view._replace(version=source._version)
+
+    def along(self, path: tuple[Step, ...]) -> Node:
+        """Return what a view along a path holds just now."""
+        if path and self._writes is not None and all(op is _SLICE for op, _ in path):
+            regions = (dict(items)["region"] for _, items in path)
+            found = self._writes.read(reduce(inside, regions))
+            if found is not None:
+                return found
+        return follow(self.node, path)
 
     def _unclear(self, which: str) -> str:
         made = f" made at {self._node.where}" if self._node.where else ""

@@ -8,6 +8,7 @@ assembly, and reading an element back gives the very value that was written.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -37,6 +38,10 @@ KEPT = 8
 
 #: Parts that are added, or written between reads of the whole, before they become one array.
 ADDED = 64
+
+#: A region that is this many times smaller than the array is put together of the parts written
+#: there when it is read; for a larger one the whole is made, which the next read has, too.
+SMALLER = 4
 
 
 # ---------------------------------------------------------------- regions
@@ -78,6 +83,58 @@ def _apart(a: Region, b: Region) -> bool:
     return False
 
 
+def _meet(read: Entry, written: Entry) -> tuple[Entry | None, Entry | None] | bool:
+    """Return where two entries meet, as an entry within each; False if they lie apart.
+
+    An axis that an integer picks has none within. True stands for what numbers do not tell.
+    """
+    (start, step, size), (first, by, count) = read, written
+    if read == written:
+        return (None, None) if size is None else ((0, 1, size), (0, 1, size))
+    if not all(isinstance(k, int) for k in (start, first, size or 0, count or 0)):
+        return True
+    if size is None and count is None:
+        return False
+    if size is None or count is None:
+        place = _turn(start, written) if size is None else _turn(first, read)
+        if place is None:
+            return False
+        return (None, (place, 1, None)) if size is None else ((place, 1, None), None)
+    if step != 1 or by != 1:
+        return True
+    low, high = max(start, first), min(start + size, first + count)
+    return low < high and ((low - start, 1, high - low), (low - first, 1, high - low))
+
+
+def _turn(place: int, entry: Entry) -> int | None:
+    """Return which of an entry's places one place is."""
+    turn, rest = divmod(place - entry[0], entry[1])
+    return turn if rest == 0 and 0 <= turn < entry[2] else None
+
+
+def _common(read: Region, written: Region) -> tuple[Region, Region] | bool:
+    """Return what two regions have in common, as a region of each; False, True as for entries."""
+    of_read: list[Any] = []
+    of_written: list[Any] = []
+    sure = True
+    for one, other in zip(read, written, strict=True):
+        met = _meet(one, other)
+        if met is False:
+            return False
+        if met is True:
+            sure = False
+            continue
+        if one[2] is not None:
+            of_read.append(met[0])
+        if other[2] is not None:
+            of_written.append(met[1])
+    return not sure or (tuple(of_read), tuple(of_written))
+
+
+def _count(sizes: Shape) -> int:
+    return math.prod(hint(n) for n in sizes)
+
+
 # ---------------------------------------------------------------- what has been written
 
 
@@ -93,6 +150,7 @@ class Writes:
         self.forms: dict[tuple[Any, ...], dict[tuple[Any, ...], tuple[Region, Node]]] = {}
         self.sums: list[tuple[Region, Node]] = []
         self.whole: Node | None = base
+        self.pieced: dict[Region, Node] = {}  # what was read so since the last write
 
     def others(self, form: tuple[Any, ...]) -> Iterator[Region]:
         for key, written in self.forms.items():
@@ -121,7 +179,7 @@ class Writes:
             self._start(self.settle())
         elif self.whole is not None and sum(map(len, self.forms.values())) >= ADDED:
             self._start(self.whole)  # read as a whole between: not all parts anew each time
-        self.whole = None
+        self.whole, self.pieced = None, {}
         self.forms.setdefault(_form(region), {})[_picks(region)] = (region, value)
 
     def _holds(self, region: Region, value: Node) -> bool:
@@ -132,19 +190,23 @@ class Writes:
         return self.whole is not None and _taken(self.whole, region) is value
 
     def _start(self, base: Node) -> None:
-        self.base, self.forms, self.sums = base, {}, []
+        self.base, self.forms, self.sums, self.pieced = base, {}, [], {}
 
     def _add(self, region: Region, value: Node) -> bool:
         """Note what is added to a region that was read just now; False where it is not a sum."""
-        if self.whole is None or now().promised:
+        if now().promised:
             return False
-        part = _added_to(_taken(self.whole, region), value)
+        before = self.pieced.get(region)
+        if before is None and self.whole is not None:
+            before = _taken(self.whole, region)
+        part = None if before is None else _added_to(before, value)
         if part is None:
             return False
+        whole = self.settle()
         parts = self._parts()
         if len(parts) >= ADDED:
-            parts = [(_everything(self.base), self.whole)]
-        self.forms, self.sums, self.whole = {}, [*parts, (region, part)], None
+            parts = [(_everything(self.base), whole)]
+        self.forms, self.sums, self.whole, self.pieced = {}, [*parts, (region, part)], None, {}
         return True
 
     def _parts(self) -> list[tuple[Region, Node]]:
@@ -166,9 +228,39 @@ class Writes:
         known = self.forms.get(_form(region), {}).get(_picks(region))
         if known is not None:
             return known[1]
-        if self.whole is None and not self.sums and not self.overlap(region):
-            return _taken(self.base, region)
-        return None
+        if self.whole is not None or self.sums:
+            return None
+        size = tuple(n for _, _, n in region if n is not None)
+        if SMALLER * _count(size) <= _count(self.base.shape):
+            found = self._pieced(region, size)
+            if found is not None:
+                return found
+        return None if self.overlap(region) else _taken(self.base, region)
+
+    def _pieced(self, region: Region, size: Shape) -> Node | None:
+        """Return a region put together of what was written there, None unless that is all of it.
+
+        The rest would come from the base, and the whole be made as well once it is asked for.
+        """
+        if region in self.pieced:
+            return self.pieced[region]
+        parts: list[tuple[Region, Node]] = []
+        for other, value in (pair for written in self.forms.values() for pair in written.values()):
+            common = _common(region, other)
+            if common is False:
+                continue
+            if common is True or len(parts) == ADDED:
+                return None
+            place, inner = common
+            parts.append((place, value if inner == _everything(value) else _taken(value, inner)))
+        if sum(_count(part.shape) for _, part in parts) < _count(size):
+            return None
+        if len(parts) == 1 and parts[0][1].shape == size:
+            found = parts[0][1]
+        else:
+            found = _assembled(_taken(self.base, region), parts)
+        self.pieced[region] = found
+        return found
 
     def settle(self) -> Node:
         """Return the whole array."""
@@ -238,7 +330,7 @@ def _assembled(base: Node, parts: list[tuple[Region, Node]]) -> Node:
 
 
 def _is_zero(node: Node) -> bool:
-    while node.op in (_OPS["Broadcast"], _RESHAPE):
+    while node.op in (_OPS["Broadcast"], _RESHAPE, _SLICE):
         node = node.operands[0]
     return isinstance(node, Literal) and node.value == 0 and not np.signbit(node.value)
 
