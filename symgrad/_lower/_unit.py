@@ -49,6 +49,9 @@ LINKED_BODY = 4000
 #: all others. A call takes as long as an element or two.
 APART = 32
 
+#: A loop whose function has more lines than this is called, however few there are.
+LONG = 1000
+
 #: Functions in one module of straight-line code: modules compile side by side.
 TASKS_PER_MODULE = 16
 
@@ -134,6 +137,7 @@ class Unit:
         self.uses: dict[str, list[int]] = {}
         self.calls: list[str] = []
         self.loops: set[int] = set()  # calls of functions that have loops, by their number
+        self.long: set[int] = set()  # and of those, the long ones
         self.folded = dict(folded_in_memory(self.plan))
         self.whole = set(summed_whole(self.plan))
         self.tasks()
@@ -247,6 +251,8 @@ class Unit:
             return
         writer = NestWriter(module, name, nest, frame, module is self.module)
         is_loop = writer.write(self.plan.stored)
+        if is_loop and module.functions[-1].count("\n") > LONG:
+            self.long.add(len(self.calls))
         if module is not self.module:
             self.module.declare(name, "void", parameter_types(frame))
             self.code.exports[-1].append(name)
@@ -343,12 +349,13 @@ class Unit:
         for symbol, pointer in self.constants.items():
             e.line(f"{pointer} = getelementptr i8, ptr @{symbol}, i64 0")
         lines += e.lines[0]
-        apart = f" {self.module.attribute('noinline')}" if len(self.loops) > APART else ""
+        apart = self.loops if len(self.loops) > APART else self.long
+        noinline = f" {self.module.attribute('noinline')}" if apart else ""
         for k, call in enumerate(self.calls):
             e.lines[0] = []
             for node, value in initial.get(k, ()):
                 self.fill(e, node, value)
-            lines += [*e.lines[0], call + apart if k in self.loops else call]
+            lines += [*e.lines[0], call + noinline if k in apart else call]
         e.lines[0] = []
         for node in self.plan.kept:
             self.require(e, node)

@@ -29,6 +29,9 @@ MOST = 36
 #: Elements of an array that is read, of which nobody may want all.
 SPAN = 64
 
+#: Most lines; most of longer code stores parts of arrays, which a loop does in a line each.
+LONG = 2400
+
 _BITS = {"double": 64, "float": 32}
 _TYPE = r"(double|float|i\d+)"
 _NAME = r"  (%\S+) = "
@@ -84,7 +87,7 @@ def whole(
         lines.check()
     except _OtherError:
         return None
-    return lines.out
+    return lines.out if len(lines.out) <= LONG else None
 
 
 class _Lines:

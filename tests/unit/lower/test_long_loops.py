@@ -11,7 +11,10 @@ from scipy import special
 
 import symgrad as sg
 from symgrad._lower import _chains, _segments
+from symgrad._lower._llvm_module import Module
 from symgrad._lower._segments import segments
+from symgrad._lower._unit import LONG
+from symgrad._lower._whole import whole
 from symgrad._pipeline import lower
 
 
@@ -157,3 +160,38 @@ def test_functions_of_one_number_run_in_a_loop_of_their_own():
     assert len(bodies) == 1
     assert bodies[0].count("\n") < 40
     np.testing.assert_allclose(f(*operands), special.betainc(*operands), rtol=1e-13)
+
+
+@pytest.mark.parametrize(("parts", "is_whole"), [(20, True), (200, False)])
+def test_many_small_parts_stay_a_loop(parts, is_whole):
+    """Written out for all elements they would be thousands of lines."""
+    lines = ["  %k = mul i64 %i0, 6", "  %at = add i64 %k, %i1"]
+    for n in range(parts):
+        lines += [
+            f"  %p{n} = getelementptr inbounds double, ptr %b{n}, i64 %at",
+            f"  %v{n} = load double, ptr %p{n}",
+            f"  %q{n} = add i64 %at, {24 * n}",
+            f"  %to{n} = getelementptr inbounds double, ptr %all, i64 %q{n}",
+            f"  store double %v{n}, ptr %to{n}",
+        ]
+    extents = {"%all": 24 * parts} | {f"%b{n}": 24 for n in range(parts)}
+    assert (whole(Module(False), [[], lines], (4, 6), extents) is not None) == is_whole
+
+
+def test_a_long_loop_is_called():
+    """In the caller, it would be looked at again for each loop beside it."""
+
+    def long(x):
+        values = [x, x * x]
+        for n in range(150):
+            a, b = values[-1], values[n // 2]
+            values.append(np.where(a > b, np.sqrt(a) - 0.5 * b, 0.25 * a * b + n))
+        return sum(values), np.cumsum(values[-1])
+
+    program = sg.compile(long, dynamic=False).program(np.linspace(1, 2, 40))
+    text = lower(program, vector_math=False).text
+    functions = {re.search(r"@(\S+?)\(", f)[1]: f for f in text.split("\ndefine ")[1:]}
+    calls = re.findall(r"call void @(\S+?\.task\d+)\(.*\)( #\d+)?\n", text)
+    is_long = [functions[name].count("\n") > LONG for name, _ in calls]
+    assert any(is_long)
+    assert [bool(apart) for _, apart in calls] == is_long
