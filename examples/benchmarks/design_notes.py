@@ -2,8 +2,8 @@
 
     python examples/benchmarks/design_notes.py [--quick] [SECTION ...]
 
-Sections: long, text, jacobian, cache, recompute, shifted, borders, nested, turns, small, equal,
-apart, levels; all by default. Times are the least of several runs where a run is short. The
+Sections: long, text, jacobian, cache, recompute, shifted, borders, nested, turns, equal, apart,
+levels; all by default. Times are the least of several runs where a run is short. The
 sections change settings of the compiler that are not public, to measure what was not chosen.
 """
 
@@ -23,14 +23,13 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 import numpy as np
-import scipy.linalg
 from llvmlite import ir
 
 import symgrad as sg
 from symgrad import _pipeline
 from symgrad._api import _jacobian
 from symgrad._compile import _code
-from symgrad._lower import _borders, _llvm_module, _nest, _plan, _unit, _whole, _windows
+from symgrad._lower import _borders, _llvm_module, _nest, _plan, _unit, _windows
 from symgrad._pipeline import legal, lower
 from symgrad._runtime import MISS
 from symgrad.scipy.integrate import solve_ivp
@@ -432,53 +431,6 @@ def turns(quick: bool) -> None:
         row(name, *(f"{1e6 * t:.2f}" for t in (alone, looked_at, calls(one, other))))
 
 
-def small(quick: bool) -> None:
-    """Small matrices of fixed shape as loops and whole: the first gradient, and a call."""
-    ladder = np.eye(4, k=1)
-
-    def decay(p: Any) -> Any:  # a master equation, four states, by Runge and Kutta
-        hamiltonian = p[0] * np.diag(np.arange(4.0)) + p[1] * (ladder + ladder.T)
-
-        def slope(r: Any) -> Any:
-            lost = ladder.T @ ladder
-            turned = -1j * (hamiltonian @ r - r @ hamiltonian)
-            return turned + p[2] * (ladder @ r @ ladder.T - 0.5 * (lost @ r + r @ lost))
-
-        state, h = np.diag([0, 0, 0, 1.0]) + 0j, 0.05
-        for _ in range(20):
-            a = slope(state)
-            b = slope(state + h / 2 * a)
-            c = slope(state + h / 2 * b)
-            state = state + h / 6 * (a + 2 * b + 2 * c + slope(state + h * c))
-        return np.real(state[0, 0])
-
-    def pulses(u: Any) -> Any:  # an operator in small steps
-        operator = np.eye(4) + 0j
-        for k in range(u.shape[0]):
-            operator = scipy.linalg.expm(-0.1j * (u[k, 0] * (ladder + ladder.T) + ladder.T)) @ (
-                operator * u[k, 1]
-            )
-        return np.abs(np.trace(operator)) ** 2
-
-    rng = np.random.default_rng(0)
-    cases: tuple[tuple[str, Any, Any], ...] = (
-        ("a master equation", decay, np.array([1.0, 0.5, 0.3])),
-        ("matrix exponentials", pulses, rng.normal(size=(2 if quick else 6, 2))),
-    )
-    print("small: matrices of four rows, gradients; first call in s, call in us")
-    row("", *(f"{how}, {what}" for how in ("loops", "whole") for what in ("first", "call")))
-    for name, function, x in cases:
-        figures = []
-        for most in (0, _whole.MOST):
-            with setting(_whole, "MOST", most):
-                made = sg.grad(function)
-                start = time.process_time()
-                made(x)
-                figures.append(f"{time.process_time() - start:.2f}")
-            figures.append(f"{1e6 * seconds(made, x, repeats=200):.1f}")
-        row(name, *figures)
-
-
 def equal(quick: bool) -> None:
     """Loops that a program has several times, compiled each time and once: first calls, calls."""
     rng = np.random.default_rng(0)
@@ -649,7 +601,6 @@ SECTIONS = {
         borders,
         nested,
         turns,
-        small,
         equal,
         apart,
         levels,

@@ -7,7 +7,7 @@ import functools
 from .._graph import Node
 from .._op import Placing
 from .._runtime._interface import constant_text, llvm_type, memory_text
-from .._shapes import Dimension, Shape, as_expr, dim_product
+from .._shapes import Dimension, as_expr, dim_product
 from ._cut import Cut
 from ._emitter import Emitter
 from ._fold import (
@@ -23,7 +23,6 @@ from ._llvm_module import Module
 from ._loops import BLOCK, Frame, Loops, function_text
 from ._plan import Nest, Store
 from ._values import Index, Place, Values
-from ._whole import SPAN, whole
 from ._windows import Slide, windows
 
 #: Ask for the lines of a range of bytes, to be written.
@@ -44,6 +43,9 @@ done:
 }
 """
 
+
+#: Elements of an array that LLVM may load as one vector.
+SPAN = 64
 
 #: A body of up to so many instructions, none a call, is worth a version for few elements.
 SHORT_BODY = 64
@@ -72,10 +74,8 @@ class NestWriter:
         self.loops = Loops(self.emitter, nest.domain, cut is not None, turn)
         self.index = tuple(self.loops.index)
         copied = {s.node for s in nest.stores if s.part is None and s.output is None}
-        #: How many elements there are behind a pointer, where that is known.
-        self.extents: dict[str, int] = {}
         self.values = Values(
-            self.emitter, self.using, copied | set(nest.nodes), self.index, frame.status,
+            self.emitter, frame.using, copied | set(nest.nodes), self.index, frame.status,
             nest.unwritten,
         )  # fmt: skip
         self.before: dict[int, list[str]] = {}
@@ -94,7 +94,7 @@ class NestWriter:
         early = self.early()
         for node in self.nest.nodes:
             value = self.values.get(node, self.index)
-            place = self.using(node) if node in stored else None
+            place = self.frame.using(node) if node in stored else None
             if place is not None:
                 self.values.store(place, self.index, node.shape, value, self.rank)
             for task in early.pop(node, ()):
@@ -105,33 +105,18 @@ class NestWriter:
             self.finish_value(task)
             marks.append(len(e.lines[-1]))
         self.prefetch()
-        body = self.at_once()
-        is_loop = body is None and self.loops.innermost >= 0
-        if body is None:
-            if self.writes_small_parts():
-                self.loops.turn = 1
-            body = self.loops.assemble(
-                self.before, self.after, self.block if self.blocked else None, marks, free
-            )
+        if self.writes_small_parts():
+            self.loops.turn = 1
+        body = self.loops.assemble(
+            self.before, self.after, self.block if self.blocked else None, marks, free
+        )
         if self.blocked:
             e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         e.module.functions.append(function_text(self.name, self.frame, body, self.internal))
-        return is_loop
-
-    def using(self, node: Node) -> Place | None:
-        """Return where ``node`` is stored, noting the pointer as a parameter, and its extent."""
-        place = self.frame.using(node)
-        if place is not None:
-            self.note(place, node.shape)
-        return place
-
-    def note(self, place: Place, shape: Shape) -> None:
-        count = dim_product(shape)
-        if isinstance(count, int):
-            self.extents[place.pointer] = count
+        return self.loops.innermost >= 0
 
     def writes_small_parts(self) -> bool:
-        """Tell whether the nest writes a part of an array that others may read whole (``_whole``).
+        """Tell whether the nest writes a part of an array that one vector may hold.
 
         LLVM 22 takes vectors that are stored into an array as they lie, not in the order in which
         they are made, when it puts them together for who loads the whole, and then fails; so such
@@ -139,14 +124,6 @@ class NestWriter:
         """
         found = [dim_product(s.target.shape) for s in self.nest.stores if s.part is not None]
         return any(isinstance(count, int) and count <= SPAN for count in found)
-
-    def at_once(self) -> list[str] | None:
-        """Return the body for all elements of small arrays at once; None if it is a loop."""
-        if self.cut is not None or self.turn or self.blocked or self.before or self.after:
-            return None
-        first, *bodies = self.emitter.lines
-        found = whole(self.emitter.module, bodies, self.nest.domain, self.extents)
-        return None if found is None else ["entry:", *first, *found, "  ret void"]
 
     def is_short(self) -> bool:
         """Tell whether the body, which is written, is short, and calls nothing."""
@@ -176,7 +153,6 @@ class NestWriter:
             return
         value = self.values.get(task.node, self.index)
         place = self.frame.using_output(task)
-        self.note(place, task.target.shape)
         if task.part is None:
             self.values.store(place, self.index, task.target.shape, value, self.rank)
         else:

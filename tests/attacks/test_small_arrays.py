@@ -1,4 +1,4 @@
-"""Small arrays of fixed shape, which are whole in registers: layouts, parts, types, order."""
+"""Small arrays of fixed shape: layouts, parts, types, order."""
 
 from __future__ import annotations
 

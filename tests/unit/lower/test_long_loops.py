@@ -11,10 +11,8 @@ from scipy import special
 
 import symgrad as sg
 from symgrad._lower import _chains, _segments
-from symgrad._lower._llvm_module import Module
 from symgrad._lower._segments import segments
 from symgrad._lower._unit import LONG
-from symgrad._lower._whole import whole
 from symgrad._pipeline import lower
 
 
@@ -160,22 +158,6 @@ def test_functions_of_one_number_run_in_a_loop_of_their_own():
     assert len(bodies) == 1
     assert bodies[0].count("\n") < 40
     np.testing.assert_allclose(f(*operands), special.betainc(*operands), rtol=1e-13)
-
-
-@pytest.mark.parametrize(("parts", "is_whole"), [(20, True), (200, False)])
-def test_many_small_parts_stay_a_loop(parts, is_whole):
-    """Written out for all elements they would be thousands of lines."""
-    lines = ["  %k = mul i64 %i0, 6", "  %at = add i64 %k, %i1"]
-    for n in range(parts):
-        lines += [
-            f"  %p{n} = getelementptr inbounds double, ptr %b{n}, i64 %at",
-            f"  %v{n} = load double, ptr %p{n}",
-            f"  %q{n} = add i64 %at, {24 * n}",
-            f"  %to{n} = getelementptr inbounds double, ptr %all, i64 %q{n}",
-            f"  store double %v{n}, ptr %to{n}",
-        ]
-    extents = {"%all": 24 * parts} | {f"%b{n}": 24 for n in range(parts)}
-    assert (whole(Module(False), [[], lines], (4, 6), extents) is not None) == is_whole
 
 
 def test_a_long_loop_is_called():
