@@ -12,7 +12,7 @@ from .._graph import Node
 from .._shapes import Shape
 from ._emitter import Emitter, size_parameters
 from ._plan import Store
-from ._segments import FEW, Segments, segments
+from ._segments import MOST, Segments, segments
 from ._values import Place
 
 #: Length of the blocks that sums along the innermost loop are cut into.
@@ -150,14 +150,14 @@ class Loops:
         return [*lines, "  ret void"]
 
     def _segments(self, marks: Sequence[int], free: int) -> Segments | None:
-        """Cut the body of the innermost loop if it is long, or a long chain."""
-        k = self.innermost
-        if k < 0 or not marks or k + 1 < len(self.domain):
+        """Cut the body of the innermost loop if it has long chains of functions."""
+        k, marks = self.innermost, [m for m in marks if m <= free]
+        if k < 0 or not marks or k + 1 < len(self.domain) or not self.emitter.module.vector_math:
             return None
         extent = self.domain[k]
-        few = isinstance(extent, int) and extent <= FEW
-        chains = free if self.emitter.module.vector_math and not few else 0
-        return segments(self.emitter.lines[-1], marks, f"%i{k}", f"%block{k}", chains)
+        if isinstance(extent, int) and extent <= MOST:
+            return None
+        return segments(self.emitter.lines[-1], marks, f"%i{k}", f"%block{k}")
 
     def _joined(
         self, depth: int, opened: list[str], found: Segments, closed: list[str]

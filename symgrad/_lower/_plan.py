@@ -26,8 +26,7 @@ from .._schedule import Steps
 from .._shapes import Shape
 from ._legalize import is_matrix_product
 
-#: Most steps in one loop nest. It is cut within its function (``_segments``): from one nest to
-#: another whole arrays go.
+#: Most steps in one loop nest: from one nest to another whole arrays go.
 ARRAY_NEST = 20_000
 
 #: Most steps of straight-line code in one function. Longer ones make LLVM's time grow faster than

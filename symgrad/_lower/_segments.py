@@ -1,10 +1,10 @@
-"""Long loop bodies: one loop becomes several over the same block of elements.
+"""Loop bodies in segments: one loop becomes several over the same block of elements.
 
-LLVM's time for a body of many thousand instructions grows faster than linearly. Cut into loops
-over whole arrays, whatever crosses a cut would go through memory. So the loop runs in blocks,
-and the segments of its body one after the other on each block; what crosses a cut waits in a
-*row*, one block of scratch on the stack that stays in a near cache. The body is cut where the
-fewest values cross.
+A body is cut in the middle of long chains of functions, and around functions that keep LLVM from
+SIMD code (:mod:`._chains`). Cut into loops over whole arrays, whatever crosses a cut would go
+through memory. So the loop runs in blocks, and the segments of its body one after the other on
+each block; what crosses a cut waits in a *row*, one block of scratch on the stack that stays in a
+near cache.
 """
 
 from __future__ import annotations
@@ -17,15 +17,8 @@ from itertools import pairwise
 from ._chains import Chains
 from ._emitter import INDEPENDENT
 
-#: A body of more instructions than this is cut into segments of half as many or more. One loop
-#: runs fastest, whatever its length: what LLVM spills takes one register's width, a row a block's.
-LONGEST = 2400
-
 #: Elements of a block: the more the better for the loops, as long as the rows fit in ``BYTES``.
-MOST, LEAST, BYTES = 256, 32, 32768
-
-#: Elements of a block of short segments, which are loops of few iterations then.
-FEW = 128
+MOST, LEAST, BYTES = 128, 32, 32768
 
 #: Crossing values of one body; beyond it the scratch would not fit on a thread's stack.
 MOST_ROWS = 2048
@@ -56,13 +49,8 @@ class Segments:
     block: int
 
 
-def segments(
-    lines: Sequence[str], marks: Sequence[int], index: str, start: str, chains: int = 0
-) -> Segments | None:
+def segments(lines: Sequence[str], marks: Sequence[int], index: str, start: str) -> Segments | None:
     """Cut a loop's body, or return None if it is to stay whole.
-
-    A long body is cut so that LLVM has it in pieces, a short one where its chains of functions
-    are long, and around functions that keep LLVM from SIMD code (:class:`Chains`).
 
     Parameters
     ----------
@@ -72,21 +60,11 @@ def segments(
         Places where the body may be cut: numbers of lines.
     index, start:
         The registers of the loop's index and of the block's first index.
-    chains:
-        Before which line a short body may be cut.
     """
-    long = len(lines) > LONGEST
-    if not long and not chains:
-        return None
     body = _Body(lines, index)
-    crossing = body.crossing()
-    if long:
-        cuts = body.cuts(marks, crossing)
-    else:
-        chain = Chains(lines, body.uses, body.defined, crossing)
-        cuts = chain.cuts([m for m in marks if m <= chains])
-        cuts = sorted({*cuts, *chain.around([m for m in marks if m <= chains])})
-    return body.cut([0, *cuts, len(lines)], start, MOST if long else FEW) if cuts else None
+    chains = Chains(lines, body.uses, body.defined, body.crossing())
+    cuts = sorted({*chains.cuts(marks), *chains.around(marks)})
+    return body.cut([0, *cuts, len(lines)], start) if cuts else None
 
 
 class _Body:
@@ -130,24 +108,7 @@ class _Body:
             crossing.append(live)
         return crossing
 
-    def cuts(self, marks: Sequence[int], crossing: Sequence[int]) -> list[int]:
-        """Return the lines to cut before: of each window's marks the one that fewest cross."""
-        found: list[int] = []
-        window: list[int] = []
-        begin = 0
-        total = len(self.lines)
-        for mark in marks:
-            if mark - begin > LONGEST and window:
-                best = min(reversed(window), key=lambda m: crossing[m])
-                found.append(best)
-                begin, window = best, [m for m in window if m - best >= LONGEST // 2]
-            if mark - begin >= LONGEST // 2 and total - mark >= LONGEST // 4:
-                window.append(mark)
-        if total - begin > LONGEST and window:
-            found.append(min(reversed(window), key=lambda m: crossing[m]))
-        return found
-
-    def cut(self, bounds: list[int], start: str, block: int) -> Segments | None:
+    def cut(self, bounds: list[int], start: str) -> Segments | None:
         """Return the segments between ``bounds``."""
         rows = _Rows()
         segment_of = [0] * len(self.lines)
@@ -200,7 +161,7 @@ class _Body:
                     if last > number and name not in self.again:
                         out.extend(rows.store(name, line, number, last))
             bodies.append(out)
-        return rows.finished(bodies, block)
+        return rows.finished(bodies)
 
 
 def result_type(line: str) -> str:
@@ -258,9 +219,10 @@ class _Rows:
             return [*out, f"  {value} = trunc i8 {value}.byte to i1"]
         return [*out, f"  {value} = load {kind}, ptr {pointer}{INDEPENDENT}"]
 
-    def finished(self, bodies: list[list[str]], block: int) -> Segments | None:
+    def finished(self, bodies: list[list[str]]) -> Segments | None:
         if self.count > MOST_ROWS:
             return None
+        block = MOST
         while block > LEAST and 8 * block * self.count > BYTES:
             block //= 2
         rows = [f"  %row{k} = alloca [{block} x i64], align 64" for k in range(self.count)]

@@ -1,4 +1,4 @@
-"""Long loop bodies are cut into segments that run one after the other on a block."""
+"""Loop bodies that are cut into segments, which run one after the other on a block."""
 
 from __future__ import annotations
 
@@ -10,57 +10,60 @@ import pytest
 from scipy import special
 
 import symgrad as sg
-from symgrad._lower import _chains, _segments
+from symgrad._lower import _chains
 from symgrad._lower._segments import segments
 from symgrad._lower._unit import LONG
 from symgrad._pipeline import lower
 
 
 def mixed(x, y, k):
-    """Many live values of several types, a mask among them, sums and a look-up."""
+    """Many live values of several types, a mask among them, and sums."""
     values = [x, y]
     for n in range(60):
         a, b = values[-1], values[n // 2]
         values.append(np.where(a > b, np.sin(a) - 0.5 * b, 0.25 * a * b + n))
     small = values[-1] < values[3]
     count = np.sum(k * 2 + np.where(small, 1, 0))
-    looked = x[k] + sum(values[5:40])
-    return np.sum(looked * values[20]), values[-1] + looked, small, count, np.max(values[30])
+    total = x + sum(values[5:40])
+    return np.sum(total * values[20]), values[-1] + total, small, count, np.max(values[30])
 
 
 @pytest.mark.parametrize("size", [2, 31, 33, 257])
-@pytest.mark.parametrize("longest", [20, 90])
+@pytest.mark.parametrize("short", [20, 90])
 @pytest.mark.quick(1)
-def test_segments_compute_the_same(monkeypatch, size, longest):
-    monkeypatch.setattr(_segments, "LONGEST", longest)
+def test_segments_compute_the_same(monkeypatch, size, short):
+    cut_anywhere(monkeypatch, short)
     rng = np.random.default_rng(size)
     x, y, k = rng.normal(size=size), rng.normal(size=size), rng.integers(size, size=size)
-    found = sg.compile(mixed, cache=False)(x, y, k)
-    for a, b in zip(found, mixed(x, y, k), strict=True):
+    f = sg.compile(mixed, cache=False)
+    assert "body0.1:" in lower(f.program(x, y, k)).text
+    for a, b in zip(f(x, y, k), mixed(x, y, k), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
 
 
-def test_a_bad_index_is_reported_from_a_segment(monkeypatch):
-    monkeypatch.setattr(_segments, "LONGEST", 20)
-    with pytest.raises(IndexError):
-        sg.compile(mixed, cache=False)(np.ones(4), np.ones(4), np.array([0, 1, 2, 4]))
+def cut_anywhere(monkeypatch, short):
+    """Have every chain cut that takes so many cycles."""
+    for name, value in {"SHORT": short, "WIDTH": 10**9, "GAIN": -(10**9), "MOST": 10**9}.items():
+        monkeypatch.setattr(_chains, name, value)
 
 
-def test_the_body_is_cut_where_the_fewest_values_cross(monkeypatch):
-    monkeypatch.setattr(_segments, "LONGEST", 8)
-    narrow = [f"  %a{k} = fmul double %a{k - 1}, 2.0" for k in range(1, 6)]
-    wide = [f"  %b{k} = fadd double %a5, {k}.0" for k in range(6)]
+def test_a_chain_is_cut_where_few_values_cross(monkeypatch):
+    cut_anywhere(monkeypatch, 40)
+    wide = [f"  %b{k} = fadd double %x, {k}.0" for k in range(6)]
     joined = [f"  %c{k} = fmul double %b{k}, %b{5 - k}" for k in range(6)]
-    lines = ["  %a0 = fmul double %x, 2.0", *narrow, *wide, *joined]
+    sums = [f"  %d{k} = fadd double %{'d' if k else 'c'}{max(k - 1, 0)}, %c{k}" for k in range(6)]
+    narrow = [
+        f"  %a{k} = fmul double %{'a' if k else 'd'}{k - 1 if k else 5}, 2.0" for k in range(6)
+    ]
+    lines = [*wide, *joined, *sums, *narrow]
     found = segments(lines, range(1, len(lines)), "%i0", "%block0")
     assert found is not None
     stores = [line for line in found.bodies[0] if line.startswith("  store")]
-    assert len(stores) == 1, "only a5 crosses"
-    assert stores[0] == "  store double %a5.0, ptr %a5.to, !llvm.access.group !0"
+    assert len(stores) == 2, "before the sums six would cross"
 
 
 def test_short_bodies_stay_whole():
-    assert segments(["  %a = fadd double %x, 1.0"] * 3, [1, 2], "%i0", "%block0") is None
+    assert loops(["  %a = fadd double %x, 1.0"] * 3) == 1
 
 
 def chained(x, y):
@@ -102,8 +105,8 @@ CHAIN = (
 )
 
 
-def loops(lines, **also):
-    found = segments(lines, range(1, len(lines)), "%i0", "%block0", chains=len(lines), **also)
+def loops(lines):
+    found = segments(lines, range(1, len(lines)), "%i0", "%block0")
     return 1 if found is None else len(found.bodies)
 
 
