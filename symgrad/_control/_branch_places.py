@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Input, Literal, Node, apply, element_count, topological
+from .._graph import Input, Literal, Node, element_count, rebuilt, remade, topological
 from .._ops import SLICE
 from .._ops.gathers import GATHER, SCATTER
 from .._ops.updates import PUT
-from .._state import within
 from .._trace import Traced, as_node, bind_nodes, substitute
 from ._parts import zeros
 from ._places import Change, change_of, is_zero, terms
@@ -165,16 +164,10 @@ def read_before(
 
 def _looked_through(case: Sequence[Node]) -> list[Node]:
     """Read what has been written at a place, not the array with it."""
-    done: dict[Node, Node] = {}
-    for node in topological(case):
-        operands = tuple([done[x] for x in node.operands])
-        with within(where=node.where):
-            done[node] = node
-            if operands != node.operands:
-                done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
-            if node.op is GATHER:
-                done[node] = _latest(done[node])
-    return [done[x] for x in case]
+    return rebuilt(
+        case,
+        lambda node, operands: _latest(remade(node, operands)) if node.op is GATHER else None,
+    )
 
 
 def _latest(node: Node) -> Node:

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Literal, Node, apply, element_count, topological
+from .._graph import Literal, Node, element_count, rebuilt, remade
 from .._ops import ASSEMBLE
 from .._ops.gathers import GATHER, SCATTER
 from .._ops.updates import ADD_AT, PUT, UPDATE
-from .._state import within
 from .._trace import Traced, as_node, bind_nodes
 from ._sums import SMALL
 
@@ -30,20 +29,14 @@ def by_places(outputs: Sequence[Node], carried: Collection[Node]) -> list[Node]:
     if not rooted:
         return list(outputs)
     done: dict[Node, Node] = {}
-    for node in topological(outputs):
-        with within(where=node.where):
-            made = _changed(node, rooted, done)
-            if made is not None:
-                rooted.add(node)
-                done[node] = made
-                continue
-            operands = tuple([done[x] for x in node.operands])
-            done[node] = node
-            if operands != node.operands:
-                done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
-            if node.op.over and node.operands[1] in rooted:
-                rooted.add(node)
-    return [done[x] for x in outputs]
+
+    def change(node: Node, _: tuple[Node, ...]) -> Node | None:
+        made = _changed(node, rooted, done)
+        if made is not None or (node.op.over and node.operands[1] in rooted):
+            rooted.add(node)
+        return made
+
+    return rebuilt(outputs, change, done)
 
 
 def only_if(mask: Node, news: Sequence[Node], olds: Sequence[Node]) -> list[Node]:
@@ -56,19 +49,13 @@ def only_if(mask: Node, news: Sequence[Node], olds: Sequence[Node]) -> list[Node
             node = node.operands[1]
         if node is old:
             chain.update(own)
-    done: dict[Node, Node] = {}
-    for node in topological(news):
-        operands = tuple([done[x] for x in node.operands])
-        done[node] = node
-        with within(where=node.where):
-            if node in chain:
-                done[node] = _written_if(mask, node, operands)
-            elif operands != node.operands:
-                done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+    found = rebuilt(
+        news, lambda node, operands: _written_if(mask, node, operands) if node in chain else None
+    )
     return [
-        done[new] if new is old or new in chain
-        else as_node(np.where(Traced(mask), Traced(done[new]), Traced(old)))
-        for new, old in zip(news, olds, strict=True)
+        made if new is old or new in chain
+        else as_node(np.where(Traced(mask), Traced(made), Traced(old)))
+        for new, made, old in zip(news, found, olds, strict=True)
     ]  # fmt: skip
 
 
@@ -80,7 +67,7 @@ def _written_if(mask: Node, node: Node, operands: Sequence[Node]) -> Node:
         params = {"axes": node.params["axes"], "at": node.params["at"]}
         kept = Traced(bind_nodes(GATHER, (base, *places), params))
     chosen = as_node(np.where(Traced(mask), Traced(value), kept))
-    return apply(node.op, (chosen, base, *places), node.items, node.shape, node.dtype)
+    return remade(node, (chosen, base, *places))
 
 
 def _changed(node: Node, rooted: Collection[Node], done: dict[Node, Node]) -> Node | None:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Node, apply, topological
+from .._graph import Node, rebuilt, topological
 from .._op import PROJECTIONS, Bodied
-from .._state import within
 from .._trace import Examples, Traced, as_node, substitute
 from ..errors import UnsupportedError
 from ._parts import Branch, Loop
@@ -43,23 +42,18 @@ class _Writer:
         self.examples, self.count = examples, 0
 
     def written(self, outputs: Sequence[Node]) -> list[Node]:
-        done: dict[Node, Any] = {}
         results: dict[Node, list[Any]] = {}
-        for node in topological(outputs):
+
+        def change(node: Node, operands: tuple[Node, ...]) -> Any:
             if node.op.kind in PROJECTIONS:
-                done[node] = results[node.operands[0]][node.params["index"]]
-                continue
-            operands = tuple([done[x] for x in node.operands])
-            with within(where=node.where):
-                if isinstance(node.op, Bodied):
-                    write = self.loop if node.op.kind == "loop" else self.branch
-                    results[node] = write(node, operands)
-                    done[node] = node
-                elif operands == node.operands:
-                    done[node] = node
-                else:
-                    done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
-        return [done[x] for x in outputs]
+                return results[node.operands[0]][node.params["index"]]
+            if not isinstance(node.op, Bodied):
+                return None
+            write = self.loop if node.op.kind == "loop" else self.branch
+            results[node] = write(node, operands)
+            return node
+
+        return rebuilt(outputs, change)
 
     def inlined(
         self, inputs: Sequence[Node], outputs: Sequence[Node], values: Sequence[Node]

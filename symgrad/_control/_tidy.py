@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .._graph import Body, Literal, Node, apply, topological
+from .._graph import Body, Literal, Node, apply, rebuilt, remade, topological
 from .._op import PROJECTIONS, Bodied
 from .._rewrite import rewrite
 from .._state import within
@@ -32,24 +32,21 @@ def tidy(outputs: Sequence[Node]) -> list[Node]:
 
 def inlined(outputs: Sequence[Node]) -> list[Node]:
     """Put the body of a branch whose number is known in the place of its results."""
-    done: dict[Node, Node] = {}
     chosen: dict[Node, list[Node]] = {}
-    for node in topological(outputs):
-        operands = tuple([done[x] for x in node.operands])
+
+    def change(node: Node, operands: tuple[Node, ...]) -> Node | None:
         if node.op.kind in PROJECTIONS and node.operands[0] in chosen:
-            done[node] = chosen[node.operands[0]][node.params["index"]]
-            continue
-        done[node] = node
-        if operands != node.operands:
-            with within(where=node.where):
-                done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+            result: Node = chosen[node.operands[0]][node.params["index"]]
+            return result
         if node.op.kind == "branch" and not node.params.get("kept", False):
             index = operands[0]
             if isinstance(index, Literal):
                 body = node.params["bodies"][int(index.value)]
                 swap = dict(zip(body.inputs, operands[1:], strict=True))
                 chosen[node] = inlined(substitute(body.outputs, swap))
-    return [done[x] for x in outputs]
+        return None
+
+    return rebuilt(outputs, change)
 
 
 # ---------------------------------------------------------------- one loop for two
@@ -156,10 +153,7 @@ def _rebuilt(node: Node, plans: Mapping[Node, _Kept], done: Mapping[Node, Node])
     if node.op.kind in PROJECTIONS:
         [source] = node.operands
         return project(done[source], plans[source].places[node.params["index"]], node.op.kind)
-    operands = tuple([done[x] for x in node.operands])
-    if operands == node.operands:
-        return node
-    return apply(node.op, operands, node.items, node.shape, node.dtype)
+    return remade(node, tuple([done[x] for x in node.operands]))
 
 
 class _Kept:

@@ -12,6 +12,7 @@ from ._interned import (
 )
 from ._leaves import Constant, Input, Iota, Literal, SizeOf, literal_form
 from ._node import Node, Static, as_sympy, element_count, topological
+from ._rebuilt import rebuilt, remade
 from ._types import more_than_numbers, own_rules, require_numbers
 from ._where import (
     Where,
@@ -55,7 +56,9 @@ __all__ = [
     "printable",
     "raised_at",
     "raised_by_scipy",
+    "rebuilt",
     "recording_nodes",
+    "remade",
     "require_numbers",
     "scipy_call",
     "shared",

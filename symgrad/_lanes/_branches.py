@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._graph import Body, Node, apply, topological
+from .._graph import Body, Node, rebuilt, topological
 from .._op import PROJECTIONS
 from .._reverse import dependents
-from .._state import within
 from .._trace import as_node, substitute
 from ._index import traced
 
@@ -27,17 +26,13 @@ def selected(outputs: Sequence[Node], inputs: Sequence[Node]) -> list[Node]:
     if not any(node.op.kind == "branch" for node in order):
         return [*outputs]
     active = dependents(order, inputs)
-    done: dict[Node, Node] = {}
-    for node in order:
-        operands = tuple([done[x] for x in node.operands])
-        with within(where=node.where):
-            if node.op.kind in PROJECTIONS and node in active and _is_harmless(node.operands[0]):
-                done[node] = _choice(operands[0], node.params["index"])
-            elif operands != node.operands:
-                done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
-            else:
-                done[node] = node
-    return [done[x] for x in outputs]
+
+    def change(node: Node, operands: tuple[Node, ...]) -> Node | None:
+        if node.op.kind in PROJECTIONS and node in active and _is_harmless(node.operands[0]):
+            return _choice(operands[0], node.params["index"])
+        return None
+
+    return rebuilt(outputs, change)
 
 
 def _is_harmless(node: Node) -> bool:

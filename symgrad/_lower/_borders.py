@@ -24,12 +24,11 @@ from collections.abc import Mapping, Sequence
 import sympy as sp
 
 from .._forks import cached_property
-from .._graph import Literal, Node, apply, topological
+from .._graph import Literal, Node, apply, rebuilt, remade, topological
 from .._op import registry
 from .._shapes import Dimension, Shape
-from .._state import at, within
 from .._trace import bind_nodes
-from ._pieces import Arrays, Box, Order, Pieces, extents, part, remade, subtract, users_of
+from ._pieces import Arrays, Box, Order, Pieces, extents, part, subtract, users_of
 from ._shifted import gathered, reads_better
 
 #: Most cells of a group, and most steps that its cells have together: what is cut is compiled as
@@ -246,19 +245,16 @@ def _written(steps: _Steps, outputs: Sequence[Node], groups: Sequence[_Group]) -
     home = {node: group for group in groups for node in group.members}
     writers = {group: _Writer(group) for group in groups}
     new: dict[Node, Node] = {}
-    with within():
-        for node in steps.nodes:
-            at(node.where)
-            if node in home:
-                whole = node in steps.outputs or any(
-                    home.get(user) is not home[node] for user in steps.users[node]
-                )
-                new[node] = writers[home[node]].visit(node, new, whole)
-                continue
-            operands = tuple([new[x] for x in node.operands])
-            same = operands == node.operands
-            new[node] = node if same else remade(node, operands, node.shape)
-    return [new[x] for x in outputs]
+
+    def change(node: Node, _: tuple[Node, ...]) -> Node | None:
+        if node not in home:
+            return None
+        whole = node in steps.outputs or any(
+            home.get(user) is not home[node] for user in steps.users[node]
+        )
+        return writers[home[node]].visit(node, new, whole)
+
+    return rebuilt(outputs, change, new)
 
 
 class _Writer:

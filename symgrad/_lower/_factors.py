@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from .._graph import Node, apply, topological
-from .._state import at, within
+from .._graph import Node, rebuilt, remade, topological
 from .._trace import bind_nodes
 
 
@@ -21,20 +20,15 @@ def direct(outputs: Sequence[Node]) -> list[Node]:
         return list(outputs)
     uses = Counter(x for n in nodes for x in n.operands)
     uses.update(outputs)
-    done: dict[Node, Node] = {}
-    with within():
-        for node in nodes:
-            at(node.where)
-            operands = tuple([done[x] for x in node.operands])
-            if node.op.kind == "contract":
-                done[node] = _contraction(node, operands)
-            elif _is_transpose(node) and uses[node.operands[0]] == 1:
-                done[node] = _result(node, operands[0])
-            elif operands != node.operands:
-                done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
-            else:
-                done[node] = node
-    return [done[x] for x in outputs]
+
+    def change(node: Node, operands: tuple[Node, ...]) -> Node | None:
+        if node.op.kind == "contract":
+            return _contraction(node, operands)
+        if _is_transpose(node) and uses[node.operands[0]] == 1:
+            return _result(node, operands[0])
+        return None
+
+    return rebuilt(outputs, change)
 
 
 def _is_transpose(node: Node) -> bool:
@@ -61,6 +55,6 @@ def _result(node: Node, product: Node) -> Node:
     """Return the transpose ``node`` of ``product``."""
     axes = node.params["axes"]
     if product.op.kind != "contract":
-        return apply(node.op, (product,), node.items, node.shape, node.dtype)
+        return remade(node, (product,))
     out = "".join(product.params["out"][k] for k in axes)
     return bind_nodes(product.op, product.operands, {**product.params, "out": out})

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Literal, Node, apply, topological
+from .._graph import Literal, Node, apply, rebuilt, remade
 from .._op import Bodied, Code, Composed, Cython, Placing, Reduce, Written, registry
 from .._rewrite import number_of, rewrite
 from .._shapes import Shape
-from .._state import at, now, within
+from .._state import now
 from .._trace import Traced, as_node, bind_nodes, cast
 from ._assemblies import simplest_assembly
 
@@ -32,7 +32,12 @@ def legalize(
     where their record says how.
     """
     for _ in range(DEPTH):
-        expanded = _expand(outputs, simd, portable, numbers)
+        expanded = rebuilt(
+            outputs,
+            lambda node, operands: _legal(
+                node, operands, simd, portable, numbers or bool(node.shape)
+            ),
+        )
         if expanded == list(outputs):
             return expanded
         simplified = rewrite(expanded)
@@ -42,19 +47,9 @@ def legalize(
     raise AssertionError("op formulas expand without end: a Composed op that uses itself")
 
 
-def _expand(outputs: Sequence[Node], simd: bool, portable: bool, numbers: bool) -> list[Node]:
-    done: dict[Node, Node] = {}
-    with within():
-        for node in topological(outputs):
-            at(node.where)
-            operands = tuple([done[x] for x in node.operands])
-            done[node] = _legal(node, operands, simd, portable, numbers or bool(node.shape))
-    return [done[x] for x in outputs]
-
-
 def _legal(
     node: Node, operands: tuple[Node, ...], simd: bool, portable: bool, element: bool
-) -> Node:
+) -> Node | None:
     code = Code.of(node.op)
     lower = code.lower
     if portable and code.portable is not None:
@@ -83,12 +78,7 @@ def _legal(
         return cast(inner, node.dtype)
     if node.op.kind == "contract":
         return _matrix_form(node, operands)
-    assembly = simplest_assembly(node, operands)
-    if assembly is not None:
-        return assembly
-    if operands == node.operands:
-        return node
-    return apply(node.op, operands, node.items, node.shape, node.dtype)
+    return simplest_assembly(node, operands)
 
 
 def in_elements(node: Node) -> Callable[..., Any] | None:
@@ -129,7 +119,7 @@ def _of_nothing(node: Node, operands: tuple[Node, ...]) -> Node:
         elif op.kind not in ("contract", "scatter") or any(
             0 not in x.shape for x in operands[: isinstance(op, Placing) and op.parts_of(operands)]
         ):
-            return apply(op, operands, node.items, node.shape, node.dtype)
+            return remade(node, operands)
     return _shaped(Literal(value, node.dtype), node.shape)
 
 
@@ -167,7 +157,7 @@ def _matrix_form(node: Node, operands: tuple[Node, ...]) -> Node:
     a, b, out = (node.params[k] for k in ("a", "b", "out"))
     batch, rows, columns, summed = roles(a, b, out)
     if not is_matrix_product(node):
-        return apply(node.op, (x, y), node.items, node.shape, node.dtype)
+        return remade(node, (x, y))
     sizes = dict(zip(out, node.shape, strict=True))
     if any(all(sizes[s] == 1 for s in group) for group in (rows, columns)):
         return _with_vectors(node, x, y, {s for s in rows + columns if sizes[s] == 1})

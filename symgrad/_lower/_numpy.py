@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Node, apply, topological
+from .._graph import Node, apply, rebuilt, remade
 from .._late import special
 from .._op import Code, Composed, Evidence, Instr, Op, Reduce, Scan, registry
 from .._ops.callback import CALLBACK, token_of
 from .._ops.contract import matrix_product
 from .._shapes import Shape, hint
-from .._state import at, within
 from .._trace import Traced, as_node, bind_nodes, cast
 from ..errors import UnsupportedError
 from ._ufuncs import MAP, NUMBERS, PRODUCT, SUM
@@ -62,17 +61,7 @@ def numpy_steps(outputs: Sequence[Node]) -> list[Node]:
 
 
 def _mapped(outputs: Sequence[Node], change: Callable[[Node], Node]) -> list[Node]:
-    done: dict[Node, Node] = {}
-    with within():
-        for node in topological(outputs):
-            at(node.where)
-            operands = tuple([done[x] for x in node.operands])
-            if operands != node.operands:
-                new = apply(node.op, operands, node.items, node.shape, node.dtype)
-            else:
-                new = node
-            done[node] = change(new)
-    return [done[x] for x in outputs]
+    return rebuilt(outputs, lambda node, operands: change(remade(node, operands)))
 
 
 def _written_out(node: Node) -> Node:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import sympy as sp
 
-from .._graph import Node, apply
+from .._graph import Node
 from .._op import registry
 from .._schedule import Known
 from .._shapes import Dimension, Shape, as_dim, dim_expand, hint
@@ -50,11 +50,6 @@ def part(x: Node, box: Sequence[tuple[Dimension, Dimension]]) -> Node:
         return x
     region = tuple((low, 1, subtract(high, low)) for low, high in box)
     return bind_nodes(registry.ops["Slice"], (x,), {"region": region})
-
-
-def remade(node: Node, operands: tuple[Node, ...], shape: Shape) -> Node:
-    """Return a step of other operands."""
-    return apply(node.op, operands, node.items, shape, node.dtype)
 
 
 def users_of(nodes: Iterable[Node]) -> dict[Node, list[Node]]:

@@ -16,11 +16,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._graph import Literal, Node, apply, topological
+from .._graph import Literal, Node, apply, rebuilt, remade, topological
 from .._op import registry
-from .._state import at, within
 from .._trace import bind_nodes
-from ._pieces import add, part, remade, subtract, users_of
+from ._pieces import add, part, subtract, users_of
 
 #: Widest margin. Each element reads all places of an array: where parts are small beside the sum,
 #: most of what it would read is the margin's zeros.
@@ -65,26 +64,19 @@ def gathered(outputs: Sequence[Node]) -> tuple[Sequence[Node], frozenset[Node]]:
     if not chosen:
         return outputs, frozenset()
     narrow = _narrowed(nodes, outputs)
-    new: dict[Node, Node] = {}
     margins: set[Node] = set()
-    with within():
-        for node in nodes:
-            at(node.where)
-            operands = tuple([new[x] for x in node.operands])
-            if node in chosen:
-                new[node] = _read_around(remade(node, operands, node.shape), margins)
-            elif node in narrow:
-                reader = narrow[node]
-                parts = [x if y in narrow or not x.shape else remade(reader, (x,), reader.shape)
-                         for x, y in zip(operands, node.operands, strict=True)]  # fmt: skip
-                new[node] = remade(node, tuple(parts), reader.shape)
-            elif node.op.name == "Slice" and node.operands[0] in narrow:
-                new[node] = operands[0]
-            else:
-                new[node] = (
-                    node if operands == node.operands else remade(node, operands, node.shape)
-                )
-    return [new[x] for x in outputs], frozenset(margins)
+
+    def change(node: Node, operands: tuple[Node, ...]) -> Node | None:
+        if node in chosen:
+            return _read_around(remade(node, operands), margins)
+        if node in narrow:
+            reader = narrow[node]
+            parts = [x if y in narrow or not x.shape else remade(reader, (x,))
+                     for x, y in zip(operands, node.operands, strict=True)]  # fmt: skip
+            return remade(node, tuple(parts), reader.shape)
+        return operands[0] if node.op.name == "Slice" and node.operands[0] in narrow else None
+
+    return rebuilt(outputs, change), frozenset(margins)
 
 
 def _near(node: Node) -> bool:

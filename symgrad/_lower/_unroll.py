@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Literal, Node, apply, topological
+from .._graph import Literal, Node, apply, rebuilt, remade, topological
 from .._op import Code, Libm, Placing, Reduce, registry
 from .._rewrite import rewrite
 from .._shapes import SHORT_LAST_AXIS, Shape
@@ -80,21 +80,14 @@ def _unrolled(outputs: Sequence[Node]) -> list[Node] | None:
 
 def _written_out(outputs: Sequence[Node]) -> list[Node]:
     """Return ``outputs`` with routines on small matrices in terms of elements."""
-    nodes = topological(outputs)
-    if not any(map(in_elements, nodes)):
+    if not any(map(in_elements, topological(outputs))):
         return list(outputs)
-    done: dict[Node, Node] = {}
-    for node in nodes:
-        at(node.where)
-        operands = tuple([done[x] for x in node.operands])
+
+    def change(node: Node, operands: tuple[Node, ...]) -> Node | None:
         formula = in_elements(node)
-        if formula is not None:
-            done[node] = as_node(formula(*map(Traced, operands), **node.params))
-        elif operands != node.operands:
-            done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
-        else:
-            done[node] = node
-    return [done[x] for x in outputs]
+        return formula and as_node(formula(*map(Traced, operands), **node.params))
+
+    return rebuilt(outputs, change)
 
 
 def short(shape: Shape) -> tuple[int, ...]:
@@ -172,10 +165,7 @@ class _Unroller:
         self.parts[node] = parts
         if parts is None:
             whole = tuple(self.whole(x) for x in node.operands)
-            same = whole == node.operands
-            self.wholes[node] = node if same else apply(
-                node.op, whole, node.items, node.shape, node.dtype
-            )  # fmt: skip
+            self.wholes[node] = remade(node, whole)
         self.count += len(parts or ".")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._api._transforms import compile
-from .._graph import Input, Literal, apart, apply
+from .._graph import Input, Literal, apart, remade
 from .._graph import Node as GraphNode
 from .._reverse import pull_back
 from .._state import within
@@ -82,12 +82,8 @@ def build(order: Sequence[Node], gradient: Any) -> Kernel:
     def backward(*values: Any) -> Any:
         new = dict(zip([start, *read, *more], map(as_node, values), strict=True))
         for node in _behind(pulled, new):
-            operands = tuple(new[x] for x in node.operands)
-            if operands == node.operands:
-                new[node] = node
-            else:
-                with within(where=node.where):
-                    new[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+            with within(where=node.where):
+                new[node] = remade(node, tuple(new[x] for x in node.operands))
         return tuple(Traced(new[n]) for n in pulled)
 
     return Kernel(compile(backward, dynamic=False, rounding="numpy"), tuple(place[n] for n in more))
