@@ -141,20 +141,13 @@ class _Part(Writer):
 
     def one_by_one(self, loop: Loop) -> None:
         """Write all examples one after the other."""
-        e, self.outputs = self.e, loop.body.outputs
+        self.outputs = loop.body.outputs
         run = self.function(f"{self.name}.one", loop.body)
         self.prepare(loop)
-        number = self.cell("i64", "%begin")
+        number = self.e.op("alloca i64")
         self.allocate()
-        e.line("br label %head")
-        self.label("head")
-        k = e.op(f"load i64, ptr {number}")
-        e.line(f"br i1 {e.op(f'icmp slt i64 {k}, %end')}, label %body, label %done")
-        self.label("body")
-        self.give(run, k)
-        e.line(f"store i64 {e.op(f'add i64 {k}, 1')}, ptr {number}")
-        e.line("br label %head")
-        self.label("done")
+        with self.counted(number, "%begin", "%end") as k:
+            self.give(run, k)
         self.end()
 
     def in_groups(self, loop: Loop) -> None:
@@ -167,47 +160,28 @@ class _Part(Writer):
         self.prepare(loop)
         given = [Lane(self, x, self.memory) for x in inputs[:elements]]
         found = [Lane(self, x, self.memory) for x in loop.body.outputs]
-        first, lane = self.cell("i64", "%begin"), self.cell("i64", "0")
-        count = self.cell("i64", "%begin")
+        first, lane, count = (e.op("alloca i64") for _ in range(3))
         e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         last = e.op("sub i64 %end, 1")
         self.allocate()
-        e.line("br label %head")
-        self.label("head")
-        group = e.op(f"load i64, ptr {first}")
-        e.line(f"br i1 {e.op(f'icmp slt i64 {group}, %end')}, label %fill, label %done")
-        self.label("fill")
-        e.line(f"store i64 0, ptr {lane}")
-        e.line("br label %lane")
-        self.label("lane")
-        k = e.op(f"load i64, ptr {lane}")
-        e.line(f"br i1 {e.op(f'icmp slt i64 {k}, {LANES}')}, label %enter, label %run")
-        self.label("enter")  # the last example again where there are no more
-        number = e.op(f"call i64 @llvm.smin.i64(i64 {e.op(f'add i64 {group}, {k}')}, i64 {last})")
-        e.line(f"store i64 {number}, ptr {count}")
-        for x, source in zip(given, [count, *(r.at(number) for r in self.elements)], strict=True):
-            x.spread(k, source)
-        e.line(f"store i64 {e.op(f'add i64 {k}, 1')}, ptr {lane}")
-        e.line("br label %lane")
-        self.label("run")
-        arguments = [f"ptr {x.pointer}" for x in given]
-        self.call(run, [*arguments, *self.shared], [x.pointer for x in found], self.results)
-        e.line(f"store i64 0, ptr {lane}")
-        following = e.op(f"add i64 {group}, {LANES}")
-        e.line(f"store i64 {following}, ptr {first}")
-        end = e.op(f"call i64 @llvm.smin.i64(i64 {following}, i64 %end)")
-        e.line("br label %give")
-        self.label("give")
-        k = e.op(f"load i64, ptr {lane}")
-        number = e.op(f"add i64 {group}, {k}")
-        e.line(f"br i1 {e.op(f'icmp slt i64 {number}, {end}')}, label %leave, label %head")
-        self.label("leave")
-        for x, row in zip(found, self.rows, strict=True):
-            if not row.idle:
-                x.move(row.at(number), False, x.at(k), True)
-        e.line(f"store i64 {e.op(f'add i64 {k}, 1')}, ptr {lane}")
-        e.line("br label %give")
-        self.label("done")
+        with self.counted(first, "%begin", "%end", LANES) as group:
+            with self.counted(lane, "0", LANES) as k:
+                # The last example again where there are no more.
+                place = e.op(f"add i64 {group}, {k}")
+                number = e.op(f"call i64 @llvm.smin.i64(i64 {place}, i64 {last})")
+                e.line(f"store i64 {number}, ptr {count}")
+                sources = [count, *(r.at(number) for r in self.elements)]
+                for x, source in zip(given, sources, strict=True):
+                    x.spread(k, source)
+            arguments = [f"ptr {x.pointer}" for x in given]
+            self.call(run, [*arguments, *self.shared], [x.pointer for x in found], self.results)
+            rest = e.op(f"sub i64 %end, {group}")
+            some = e.op(f"call i64 @llvm.smin.i64(i64 {rest}, i64 {LANES})")
+            with self.counted(lane, "0", some) as k:
+                number = e.op(f"add i64 {group}, {k}")
+                for x, row in zip(found, self.rows, strict=True):
+                    if not row.idle:
+                        x.move(row.at(number), False, x.at(k), True)
         self.end()
 
     def side_by_side(self, loop: Loop, lanes: Lanes) -> None:
@@ -226,12 +200,8 @@ class _Part(Writer):
         firsts = e.op(f"alloca [{len(starts)} x i64]")
         mask = e.op(f"alloca [{LANES} x i8], align 64")
         examples = e.op(f"alloca [{LANES} x i64], align 64")
-        following, live, lane = (
-            self.cell("i64", "%begin"),
-            self.cell("i64", "0"),
-            self.cell("i64", "0"),
-        )
-        source = self.cell("i64", "0")
+        following, live = self.cell("i64", "%begin"), self.cell("i64", "0")
+        lane, source = e.op("alloca i64"), e.op("alloca i64")
         e.line(f"store [{LANES} x i8] zeroinitializer, ptr {mask}")
         e.line(f"store [{LANES} x i64] {_all(-1)}, ptr {examples}")
         self.allocate()
@@ -244,8 +214,16 @@ class _Part(Writer):
         def at(cell: str, k: str, kind: str = "i64") -> str:
             return e.op(f"getelementptr inbounds {kind}, ptr {cell}, i64 {k}")
 
+        def has_example(k: str, how: str = "sge") -> str:  # whose number is from 0 on
+            number = e.op(f"load i64, ptr {at(examples, k)}")
+            return e.op(f"icmp {how} i64 {number}, 0")
+
+        def count(by: int) -> None:
+            before = e.op(f"load i64, ptr {live}")
+            e.line(f"store i64 {e.op(f'add i64 {before}, {by}')}, ptr {live}")
+
         e.line("br label %refill")
-        self.label("head")
+        self.label("turns")
         self.call(holds, [*state, *consts], [mask], idle)
         bits = e.op(f"load <{LANES} x i8>, ptr {mask}")
         ended = e.op(f"icmp eq <{LANES} x i8> {bits}, zeroinitializer")
@@ -255,69 +233,42 @@ class _Part(Writer):
         self.call(turn, ["i64 0", *state, *consts], news, idle)
         for x, new in zip(self.lanes, news, strict=False):
             self.copy(x.pointer, new, x.bytes)
-        e.line("br label %head")
+        e.line("br label %turns")
 
         # Lanes whose example is done give its result and take the next one.
         self.label("refill")
-        e.line(f"store i64 0, ptr {lane}")
-        e.line("br label %lane")
-        self.label("lane")
-        k = e.op(f"load i64, ptr {lane}")
-        e.line(f"br i1 {e.op(f'icmp slt i64 {k}, {LANES}')}, label %look, label %filled")
-        self.label("look")
-        e.line(f"store i64 {e.op(f'add i64 {k}, 1')}, ptr {lane}")
-        goes_on = e.op(f"icmp ne i8 {e.op('load i8, ptr ' + at(mask, k, 'i8'))}, 0")
-        e.line(f"br i1 {goes_on}, label %lane, label %ended")
-        self.label("ended")
-        number = e.op(f"load i64, ptr {at(examples, k)}")
-        e.line(f"br i1 {e.op(f'icmp sge i64 {number}, 0')}, label %leave, label %next")
-        self.label("leave")
-        self.give(leave, number, [x.collected(k) for x in self.lanes[:carries]])
-        e.line(f"store i64 {e.op('sub i64 ' + e.op(f'load i64, ptr {live}') + ', 1')}, ptr {live}")
-        e.line("br label %next")
-        self.label("next")
-        new = e.op(f"load i64, ptr {following}")
-        more = e.op(f"icmp slt i64 {new}, %end")
-        e.line(f"store i64 {e.op(f'select i1 {more}, i64 {new}, i64 -1')}, ptr {at(examples, k)}")
-        e.line(f"br i1 {more}, label %enter, label %lane")
-        self.label("enter")
-        e.line(f"store i64 {e.op(f'add i64 {new}, 1')}, ptr {following}")
-        e.line(f"store i64 {e.op('add i64 ' + e.op(f'load i64, ptr {live}') + ', 1')}, ptr {live}")
-        outs = [x.one for x in self.lanes if x.one]
-        self.call(enter, self.example(new), outs, firsts)
-        for j, x in enumerate(self.lanes):
-            x.spread(k, x.one or at(firsts, str(j)))
-        e.line("br label %lane")
+        with self.counted(lane, "0", LANES) as k:
+            done = e.op(f"icmp eq i8 {e.op('load i8, ptr ' + at(mask, k, 'i8'))}, 0")
+            with self.where(done):
+                with self.where(has_example(k)):
+                    number = e.op(f"load i64, ptr {at(examples, k)}")
+                    self.give(leave, number, [x.collected(k) for x in self.lanes[:carries]])
+                    count(-1)
+                new = e.op(f"load i64, ptr {following}")
+                more = e.op(f"icmp slt i64 {new}, %end")
+                number = e.op(f"select i1 {more}, i64 {new}, i64 -1")
+                e.line(f"store i64 {number}, ptr {at(examples, k)}")
+                with self.where(more):
+                    e.line(f"store i64 {e.op(f'add i64 {new}, 1')}, ptr {following}")
+                    count(1)
+                    outs = [x.one for x in self.lanes if x.one]
+                    self.call(enter, self.example(new), outs, firsts)
+                    for j, x in enumerate(self.lanes):
+                        x.spread(k, x.one or at(firsts, str(j)))
 
         # Where no example is left, a lane repeats what another one does.
-        self.label("filled")
         total = e.op(f"load i64, ptr {live}")
-        e.line(f"store i64 0, ptr {lane}")
-        e.line(f"br i1 {e.op(f'icmp eq i64 {total}, 0')}, label %done, label %full")
-        self.label("full")
-        e.line(f"br i1 {e.op(f'icmp eq i64 {total}, {LANES}')}, label %head, label %find")
-        self.label("find")
-        k = e.op(f"load i64, ptr {lane}")
-        e.line(f"store i64 {e.op(f'add i64 {k}, 1')}, ptr {lane}")
-        e.line(f"store i64 {k}, ptr {source}")
-        busy = e.op("icmp sge i64 " + e.op(f"load i64, ptr {at(examples, k)}") + ", 0")
-        e.line(f"br i1 {busy}, label %repeat, label %find")
-        self.label("repeat")
-        busy_lane = k
-        e.line(f"store i64 0, ptr {lane}")
-        e.line("br label %idle")
-        self.label("idle")
-        k = e.op(f"load i64, ptr {lane}")
-        e.line(f"br i1 {e.op(f'icmp slt i64 {k}, {LANES}')}, label %other, label %head")
-        self.label("other")
-        e.line(f"store i64 {e.op(f'add i64 {k}, 1')}, ptr {lane}")
-        busy = e.op("icmp sge i64 " + e.op(f"load i64, ptr {at(examples, k)}") + ", 0")
-        e.line(f"br i1 {busy}, label %idle, label %same")
-        self.label("same")
-        for x in self.lanes:
-            x.repeat(k, busy_lane)
-        e.line("br label %idle")
-        self.label("done")
+        e.line(f"br i1 {e.op(f'icmp eq i64 {total}, 0')}, label %given, label %filled")
+        self.label("filled")
+        with self.where(e.op(f"icmp slt i64 {total}, {LANES}")):
+            with self.counted(lane, "0", LANES) as k, self.where(has_example(k)):
+                e.line(f"store i64 {k}, ptr {source}")
+            busy = e.op(f"load i64, ptr {source}")
+            with self.counted(lane, "0", LANES) as k, self.where(has_example(k, "slt")):
+                for x in self.lanes:
+                    x.repeat(k, busy)
+        e.line("br label %turns")
+        self.label("given")
         self.end()
 
 

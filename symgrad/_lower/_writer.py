@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from .._graph import Body, Literal, Node, SizeOf
@@ -122,3 +124,31 @@ class Writer:
         pointer = self.e.op(f"alloca {kind}")
         self.e.line(f"store {kind} {value}, ptr {pointer}")
         return pointer
+
+    # ---------------------------------------------------------------- loops and conditions
+
+    @contextmanager
+    def counted(self, cell: str, first: str, end: str | int, step: int = 1) -> Iterator[str]:
+        """Write the block for the values of a variable from ``first`` on, below ``end``."""
+        e = self.e
+        head, body, done = map(e.label, ("head", "body", "done"))
+        e.line(f"store i64 {first}, ptr {cell}")
+        e.line(f"br label %{head}")
+        self.label(head)
+        k = e.op(f"load i64, ptr {cell}")
+        e.line(f"br i1 {e.op(f'icmp slt i64 {k}, {end}')}, label %{body}, label %{done}")
+        self.label(body)
+        yield k
+        e.line(f"store i64 {e.op(f'add i64 {k}, {step}')}, ptr {cell}")
+        e.line(f"br label %{head}")
+        self.label(done)
+
+    @contextmanager
+    def where(self, holds: str) -> Iterator[None]:
+        """Write the block to be run where a condition holds."""
+        body, done = self.e.label("holds"), self.e.label("after")
+        self.e.line(f"br i1 {holds}, label %{body}, label %{done}")
+        self.label(body)
+        yield
+        self.e.line(f"br label %{done}")
+        self.label(done)
