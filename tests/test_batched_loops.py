@@ -96,6 +96,27 @@ def test_a_program_shows_a_loop_over_examples() -> None:
     assert "length=n)" in text
 
 
+def written(x: Any) -> Any:
+    """At places that all examples share: of a vector, and of a matrix's columns."""
+
+    def place(known: Any, k: Any) -> Any:
+        row, table = known
+        row[k] = 0.5 * x[2 - k] + row[k - 1] / 16
+        table[:, k] = row * 0.5
+        table[k, 1:] += x[k] / 8
+        return (row, table), None
+
+    (row, table), _ = sg.scan(place, (x, np.zeros((3, 3)) * x), np.arange(3))
+    return row + table @ row / 64
+
+
+def slopes_of_read(x: Any) -> Any:
+    def total(y: Any) -> Any:
+        return sg.scan(lambda c, k: (c + y[k] * y[k - 1], None), 0.0, np.arange(3))[0]
+
+    return 0.3 * sg.grad(total)(x)
+
+
 @pytest.mark.parametrize(
     "step",
     [
@@ -110,6 +131,8 @@ def test_a_program_shows_a_loop_over_examples() -> None:
         lambda x: np.linalg.solve(np.diag(x) + 4 * np.eye(3), x),
         lambda x: 0.4 * np.concatenate([x[1:], x[:1]]) + np.max(x) / 8,
         lambda x: np.take(0.5 * x, [2, 0, 1]) + np.ptp(x) / 16,
+        written,
+        slopes_of_read,
     ],
     ids=[
         "argmax",
@@ -123,6 +146,8 @@ def test_a_program_shows_a_loop_over_examples() -> None:
         "solve",
         "concatenate",
         "take",
+        "written",
+        "slopes of read",
     ],
 )
 @pytest.mark.quick(3)
