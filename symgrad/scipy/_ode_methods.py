@@ -25,8 +25,40 @@ from .._api._at_values import jvp
 from .._api._control import scan
 from .._ops.np_common import is_traced
 from ._ode_series import Taylor
-from ._ode_steps import Method, OneByOne, Step, mean_square, weighted
+from ._ode_steps import Method, OneByOne, Step, brief, mean_square, weighted
 from ._ode_structure import Slope, Solve, System, full
+
+
+def following(
+    slope: Slope, t: Any, y: Any, h: Any, stages: Sequence[Any], a: Sequence[Any],
+    c: Sequence[float],
+) -> tuple[list[Any], Any]:  # fmt: skip
+    """Return the stages and those that follow by more rows of a table, and the last one's state.
+
+    Of a right-hand side that is a long program, they are a loop.
+    """
+    if brief(slope, t, y):
+        stages, new = list(stages), y
+        for row, at in zip(a, c, strict=True):
+            new = y + h * weighted(row, stages)
+            stages.append(slope(t + at * h, new))
+        return stages, new
+
+    def stage(carry: Any, row: Any) -> Any:
+        known, _ = carry
+        k, weights, at = row
+        new = y + h * np.tensordot(weights, known, 1)
+        known[k] = slope(t + at * h, new)
+        return (known, new), None
+
+    first, count = len(stages), len(stages) + len(c)
+    table = np.zeros((len(c), count))
+    for k, row in enumerate(a):
+        table[k, : len(row)] = row
+    none = np.zeros((len(c), *(1,) * y.ndim)) * y  # those to come have no weight
+    known = np.concatenate([np.stack(stages), none])
+    (known, new), _ = scan(stage, (known, y), (np.arange(first, count), table, np.array(c)))
+    return [known[k] for k in range(count)], new
 
 
 class Explicit(OneByOne):
@@ -46,20 +78,16 @@ class Explicit(OneByOne):
         self.p = table.P
 
     def step(self, slope: Slope, t: Any, y: Any, f: Any, h: Any) -> Step:
-        stages = [f]
-        for a, c in zip(self.a[1:], self.c[1:], strict=True):
-            stages.append(slope(t + c * h, y + weighted(a, stages) * h))
-        new = y + h * weighted(self.b, stages)
-        stages.append(slope(t + h, new))
+        a, c = [*self.a[1:], self.b], [*self.c[1:], 1.0]
+        stages, new = following(slope, t, y, h, [f], a, c)
         return Step(new, stages[-1], stages)
 
     def error(self, step: Step, h: Any, scale: Any) -> Any:
         return np.sqrt(mean_square(weighted(self.e[0], step.stages) * (h / scale)))
 
     def dense(self, slope: Slope, t: Any, y: Any, h: Any, stages: Sequence[Any]) -> list[Any]:
-        stages = list(stages)
-        for a, c in self.more:
-            stages.append(slope(t + c * h, y + weighted(a, stages) * h))
+        if self.more:
+            stages, _ = following(slope, t, y, h, stages, *zip(*self.more, strict=True))
         return [h * weighted(column, stages) for column in self.p.T]
 
 
@@ -145,6 +173,11 @@ class Tsit5(scipy.integrate.RK45):  # type: ignore[misc]
     ])  # fmt: skip
 
 
+#: Up to this size of the state the stages of a linearly implicit method are straight code, for
+#: longer ones a loop, whose code is shorter than that of the stages by their number.
+STRAIGHT = 4
+
+
 class Rosenbrock(OneByOne):
     """A linearly implicit method: a step is some systems with one matrix, I/(h*gamma) - J.
 
@@ -156,9 +189,9 @@ class Rosenbrock(OneByOne):
     dense_evaluations = 0
     jacobians = 1
 
-    def __init__(self, table: type, system: System = full, straight: bool = True) -> None:
+    def __init__(self, table: type, system: System = full) -> None:
         given: Any = table
-        self.table, self.system, self.straight = table, system, straight
+        self.table, self.system = table, system
         self.order = given.error_estimator_order
         self.root = self.order + 1
         self.stages = self.evaluations = given.n_stages
@@ -166,14 +199,15 @@ class Rosenbrock(OneByOne):
         self.coupled, self.d = given.COUPLED, given.D
         self.b, self.e, self.p = given.B, given.E, given.P
 
-    def by(self, system: System, straight: bool) -> Rosenbrock:
-        """Return the method with another way to solve its systems, and stages in a loop or not."""
-        return Rosenbrock(self.table, system, straight)
+    def by(self, system: System) -> Rosenbrock:
+        """Return the method with another way to solve its systems."""
+        return Rosenbrock(self.table, system)
 
     def step(self, slope: Slope, t: Any, y: Any, f: Any, h: Any) -> Step:
         solve = self.system(slope, t, y, 1 / (h * self.gamma))
         by_time = jvp(lambda time: slope(time, y), (t,), (np.float64(1.0),))[1]
-        if self.straight:
+        small = isinstance(y.shape[0], int) and y.shape[0] <= STRAIGHT
+        if self.system is full and small and brief(slope, t, y):
             stages = self._one_by_one(slope, t, y, f, h, solve, by_time)
             new = y + weighted(self.b, stages)
             return Step(new, slope(t + h, new), stages)

@@ -38,10 +38,6 @@ SHORT = 32
 #: Up to this size nobody looks for that.
 UNSTRUCTURED = 16
 
-#: Up to this size the stages of a step are straight code; above they are a loop, whose code is
-#: shorter than that of the stages by their number.
-STRAIGHT = 4
-
 
 def slope_of(fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool = False) -> Slope:
     """Return the right-hand side as a function of time and state alone, of the state's shape."""
@@ -128,9 +124,8 @@ class Programs(Held):
     """
 
     def __init__(
-        self, method: str | None, vectorized: bool, size: int | None, kind: Kind = None,
-        straight: bool = True,
-    ) -> None:  # fmt: skip
+        self, method: str | None, vectorized: bool, size: int | None, kind: Kind = None
+    ) -> None:
         super().__init__()
         #: The pattern of the last Jacobian, and what systems with it are.
         self.structure: tuple[Any, Kind, tuple[Any, ...]] = (None, None, ())
@@ -144,7 +139,7 @@ class Programs(Held):
         def terms_of(arrays: tuple[Any, ...]) -> Method:
             terms = METHODS[method]
             if isinstance(terms, Rosenbrock):
-                return terms.by(system_of(kind, arrays), straight)
+                return terms.by(system_of(kind, arrays))
             return terms
 
         # Arguments one by one: a call with nested ones takes fifty times as long. The method by
@@ -232,9 +227,8 @@ def programs_for(
 ) -> Programs:
     """Return the loops for functions like ``fun`` of states of that size."""
     short = size if size <= SHORT and kind is None else None
-    straight = kind is None and size <= STRAIGHT
     codes = (fun.__code__,) if type(fun) is FunctionType else tuple(codes_of(fun))
-    return _programs(codes, method, vectorized, short, kind, straight)
+    return _programs(codes, method, vectorized, short, kind)
 
 
 def structured(

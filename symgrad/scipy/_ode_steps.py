@@ -13,6 +13,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from .._graph import Node, bodies, topological
+from .._ops.np_common import is_traced
+from .._reverse import dependents
+from .._trace import as_node, flatten_traced
 from ._ode_structure import Slope
 
 
@@ -94,6 +98,24 @@ class Method(Protocol):
 
     def dense(self, slope: Slope, t: Any, y: Any, h: Any, stages: Sequence[Any]) -> list[Any]:
         """Return q: ``y(t + x*h) = y(t) + q[0]*x + q[1]*x**2 + ...``, each of shape (n,)."""
+
+
+#: How long the program of a right-hand side may be that is written out for each stage of a step.
+BRIEF = 100
+
+
+def brief(slope: Slope, t: Any, y: Any) -> bool:
+    """Tell whether the right-hand side is a short program, or computes with numbers."""
+    found, given = (flatten_traced(x)[0] for x in (slope(t, y), (t, y)))
+    if not any(map(is_traced, found)):
+        return True
+    order = topological(map(as_node, found))
+    return sum(map(_length, dependents(order, list(map(as_node, given))))) < BRIEF
+
+
+def _length(node: Node) -> int:
+    """Return how many steps a node is, with those of the bodies that it holds."""
+    return 1 + sum(_length(x) for body in bodies(node) for x in topological(body.outputs))
 
 
 def weighted(row: Sequence[float], stages: Sequence[Any]) -> Any:

@@ -123,7 +123,7 @@ def solve_traced(
     if isinstance(terms, Rosenbrock):
         band = options.keys() & BAND
         system = Band(*(_diagonals(options, x) for x in sorted(BAND))) if band else full
-        terms = terms.by(system, straight=isinstance(y.shape[0], int))
+        terms = terms.by(system)
     if y.dtype.kind == "c" and not terms.complex:
         raise ValueError(COMPLEX)
     y = y.astype(np.result_type(y.dtype, np.float64))

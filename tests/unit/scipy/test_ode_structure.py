@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.integrate
 
 import symgrad as sg
-from symgrad.scipy._ode_methods import METHODS, Rosenbrock
+from symgrad.scipy import _ode_steps
+from symgrad.scipy._ode_methods import METHODS
 from symgrad.scipy._ode_programs import programs_for
 from symgrad.scipy._ode_run import ROWS
-from symgrad.scipy._ode_structure import SMALL, _eliminated, full, structure_of, system_of
+from symgrad.scipy._ode_structure import SMALL, _eliminated, structure_of, system_of
 from symgrad.scipy.integrate import solve_ivp
 
 N = 42
@@ -82,22 +84,51 @@ def test_small_matrices_are_inverted_with_pivots(n: int) -> None:
         np.testing.assert_allclose(inverse(matrix) @ matrix, np.eye(n), atol=1e-9)
 
 
-def test_stages_in_a_loop_are_those_of_straight_code() -> None:
+@pytest.mark.parametrize(
+    ("name", "factor"),
+    [("RK23", 1), ("RK45", 1 - 0.5j), ("DOP853", 1), ("DOP853", 1j), ("Rodas5P", 1)],
+)
+def test_stages_in_a_loop_are_those_of_straight_code(
+    name: str, factor: complex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = METHODS[name]
+
     def slope(t: Any, y: Any) -> Any:
-        return np.sin(t) * y[::-1] - 50 * y + t * t
+        return np.sin(t) * y[::-1] - 5 * y * factor + t * t
+
+    def whole(y: Any, t: Any, h: Any) -> Any:
+        y = np.reshape(y, (3,))
+        step = method.trial(slope, t, y, slope(t, y), h).step(h)
+        return step.y, step.f, method.dense(slope, t, y, h, step.stages)
 
     rng = np.random.default_rng(0)
-    y, t, h = rng.normal(size=3), 0.3, 0.05
-    method = METHODS["Rodas5P"]
-    assert isinstance(method, Rosenbrock)
-    found = [
-        sg.compile(lambda y, t, h, way=way: tuple(way.step(slope, t, y, slope(t, y), h))[:3])(
-            y, t, h
-        )
-        for way in (method.by(full, True), method.by(full, False))
-    ]
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-10)
+    given = rng.normal(size=3) * factor, 0.3, 0.05
+    found = []
+    for limit in (0, 10_000):
+        monkeypatch.setattr(_ode_steps, "BRIEF", limit)
+        compiled = sg.compile(whole)
+        steps = compiled.program(*given).steps
+        assert any(node.op.name == "Loop" for node in steps) == (limit == 0)
+        found.append(compiled(*given))
+    (one, slope_one, terms), (other, slope_other, more) = found
+    np.testing.assert_allclose([one, slope_one, *terms], [other, slope_other, *more], rtol=1e-10)
+
+
+def test_a_long_right_hand_side_is_written_a_few_times() -> None:
+    """Not once for each of the twelve stages and of the three between two steps."""
+    calls = 0
+
+    def slope(t: float, y: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return [np.sin(k * y[k % 4] + t) * y[(k + 1) % 4] for k in range(4)] + [
+            sum(np.cos(j * k + y[j]) for j in range(5)) for k in range(8)
+        ]
+
+    found = solve_ivp(slope, (0.0, 1.0), np.ones(12), "DOP853", t_eval=[1.0], rtol=1e-9)
+    assert calls < 12
+    expected = scipy.integrate.solve_ivp(slope, (0.0, 1.0), np.ones(12), "DOP853", rtol=1e-9)
+    np.testing.assert_allclose(found.y[:, -1], expected.y[:, -1], rtol=1e-12)
 
 
 def test_later_chunks_of_steps_run_the_code_of_the_first() -> None:
