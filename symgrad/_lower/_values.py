@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Input, Iota, Literal, Node, SizeOf, topological
-from .._op import ArrayOp, Code, Composed, Cython, Emit, Instr, Intrinsic, Libm
+from .._op import ArrayOp, Code, Composed, Cython, Emit, Instr, Intrinsic, Libm, Scatter
 from .._runtime import OUT_OF_RANGE
 from .._runtime._interface import constant_text, llvm_type, memory_type
 from .._shapes import Shape
@@ -155,11 +155,13 @@ class Values:
         """Return ``make(*operands)`` where operands from ``first`` on give computed indices."""
         axes = node.params.get("axes", (0,) * (len(node.operands) - first))
         extents = dict(zip(node.operands[first:], (node.shape[a] for a in axes), strict=False))
+        if isinstance(node.op, Scatter) and node.op.several and not now().doubtful:
+            extents = {}  # who says which places are alone has found them, within the result
 
         class Positions(_Operand):
             def __getitem__(inner, at: Any) -> Any:  # noqa: N805
                 register = self.get(inner.node, at if isinstance(at, tuple) else (at,))
-                return self._position(inner.node, register, extents[inner.node])
+                return self._position(inner.node, register, extents.get(inner.node))
 
         operands = [
             Positions(x) if k >= first else _Operand(x) for k, x in enumerate(node.operands)
@@ -167,7 +169,7 @@ class Values:
         return tuple(make(*operands))
 
     def _position(self, node: Node, register: str, extent: Any) -> Any:
-        """Return a computed index, checked against the extent unless it is constant.
+        """Return a computed index, checked against the extent, if any, unless it is constant.
 
         Constants were checked while tracing, but for those of a program from a file. A bad index
         reads element 0 and sets the status, so that the caller raises IndexError and nothing
@@ -185,7 +187,8 @@ class Values:
                 e.depth = e.depth_of(register)
                 at = e.op(f"sext {llvm_type(node.dtype)} {register} to i64")
                 e.depth = 0
-            if doubtful or any(isinstance(n, Input) for n in topological([node])):
+            unchecked = extent is None or not any(isinstance(n, Input) for n in topological([node]))
+            if doubtful or not unchecked:
                 limit = e.index(extent)
                 e.depth = e.depth_of(at, limit)
                 fits = e.op(f"icmp ult i64 {at}, {limit}")
