@@ -6,7 +6,7 @@ what the pattern was found for. A call with other sizes, or other index data, is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import sympy as sp
 from .._batch import batch
 from .._compile import Specialization
 from .._graph import Input, Node, topological
-from .._ops import BROADCAST, RESHAPE
+from .._ops import BROADCAST, RESHAPE, SLICE
 from .._ops.updates import SPREAD
 from .._shapes import Dim, Dimension, as_dim, as_expr, dim_product, recording
 from .._state import within
@@ -105,11 +105,11 @@ class Placed:
     Attributes
     ----------
     specialization:
-        The compiled program. Behind the inputs of the trace it takes the places of all values, an
-        array for each block: positions in one array would be sums of sizes, of which LLVM tries
-        out all ways to add them up. Then come which entries are multiplied, the sizes, how many
-        entries there are where that is not how many values there are, what is given, and the
-        index data.
+        The compiled program. Behind the inputs of the trace it takes the places of all values,
+        in one array, since each array of its own is text in several functions. Then come which
+        entries are multiplied, the sizes, how many zeros are written by their places, how many
+        entries there are where that is not how many values there are, what is given, and the index
+        data.
     given:
         The inputs by colours.
     symbols:
@@ -192,10 +192,15 @@ class Placed:
     def _vector(self, stem: str) -> Input:
         return Input(self._name(stem), (Dim(self._name("p"), 2**10),), np.int64)
 
-    def _placing(self, size: Dimension) -> Any:
-        """Return places of so many values that the program is given."""
-        self._places.append(Input(self._name("places"), (size,), self.word))
-        return Traced(self._places[-1])
+    def _placing(self, shapes: Sequence[Shape]) -> Iterator[Any]:
+        """Yield places of values of these shapes, one behind the other, that it is given."""
+        sizes = [dim_product(shape) for shape in shapes]
+        starts = [as_dim(sum(sizes[:k])) for k in range(len(sizes) + 1)]
+        if sizes:
+            self._places.append(Input(self._name("places"), (starts[-1],), self.word))
+        for shape, start, size in zip(shapes, starts, sizes, strict=False):
+            part = SLICE(Traced(self._places[0]), region=((start, 1, size),))
+            yield RESHAPE(part, shape=shape)
 
     def _number(self, stem: str, example: int) -> Input:
         name = self._name(stem)
@@ -226,21 +231,30 @@ class Placed:
         self, blocks: Sequence[Node], recipes: Sequence[Recipe], dtypes: Sequence[np.dtype[Any]]
     ) -> list[Node]:
         """Return the data of those derivatives that are results."""
-        found: list[Any] = []
+        pairs: list[list[tuple[Input, Input]]] = []
+        shapes: list[Shape] = []
         for recipe in recipes:
-            pieces = [Traced(blocks[k]) for k in recipe.blocks]
-            for left, right in recipe.products:
+            pairs.append([])
+            for _ in recipe.products:
                 p = self._vector("left")
-                q = Input(self._name("right"), p.shape, np.int64)
-                self._pairs += [p, q]
+                pairs[-1].append((p, Input(self._name("right"), p.shape, np.int64)))
+                self._pairs += pairs[-1][-1]
+            own = [*(blocks[k].shape for k in recipe.blocks), *(p.shape for p, _ in pairs[-1])]
+            shapes += [own[k] for k in recipe.order]
+            if recipe.rest == FEW:
+                shapes.append((self._count("rest"),))
+        placing = self._placing(shapes)
+        found: list[Any] = []
+        for recipe, factors in zip(recipes, pairs, strict=True):
+            pieces = [Traced(blocks[k]) for k in recipe.blocks]
+            for (left, right), (p, q) in zip(recipe.products, factors, strict=True):
                 pieces.append(found[left][Traced(p)] * found[right][Traced(q)])
             if not pieces:
                 found.append(np.broadcast_to(Traced(as_node(0.0, dtypes[recipe.target])), (0,)))
                 continue
             values, places = [], []
             for k in recipe.order:
-                shape = pieces[k].node.shape
-                place = RESHAPE(self._placing(dim_product(shape)), shape=shape)
+                place = next(placing)
                 if k in recipe.partial:
                     pieces[k] = np.where(place >= 0, pieces[k], 0.0)
                     place = np.maximum(place, 0)
@@ -248,7 +262,7 @@ class Placed:
                 places.append(place)
             alone = len(recipe.alone)
             if recipe.rest == FEW:
-                rest = self._placing(Dim(self._name("p"), 2**10))
+                rest = next(placing)
                 zero = Traced(as_node(0.0, dtypes[recipe.target]))
                 values.insert(alone, np.broadcast_to(zero, rest.shape))
                 places.insert(alone, rest)

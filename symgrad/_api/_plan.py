@@ -333,19 +333,21 @@ class Plan:
         """Return what the program takes behind the inputs of the trace."""
         places: list[Any] = []
         pairs: list[Any] = []
+        zeros: list[int] = []
         counts: list[int] = []
         for recipe, part in zip(made.recipes, self.parts, strict=True):
             places += [part.places[k] for k in recipe.order]
             pairs += part.pairs
             if recipe.rest == FEW:
                 places.append(part.rest)
+                zeros.append(len(part.rest))
             if not (recipe.exact or recipe.single):
                 counts.append(part.pattern.nnz)
         sizes = [self._sizes[s] for s in made.symbols]
         data = [x[()] for x in self._data]
-        places = [x.astype(made.word) for x in places]
+        places = [np.concatenate(places, dtype=made.word, casting="same_kind")] if places else []
         given = [self._given[x] for x in made.given]
-        return *places, *pairs, *sizes, *counts, *given, *data
+        return *places, *pairs, *sizes, *zeros, *counts, *given, *data
 
 
 class _Planner:
