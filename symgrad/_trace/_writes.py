@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 import sympy as sp
 
-from .._graph import Literal, Node, apply
+from .._graph import Iota, Literal, Node, apply
 from .._op import registry
 from .._ops.gathers import GATHER
 from .._ops.indexing import getitem, in_range
@@ -405,7 +405,7 @@ def replaced(x: Any, index: Any, value: Any) -> Any:
         given = type(x)(fitted(value, rest, x.dtype))
         return PUT(given, x, *indices, axes=axes, at=0, shape=x.node.shape)
     count = dim_product(x.node.shape)
-    places = getitem(numbered(x), index)
+    places = places_of(x, index)
     given = fitted(value, tuple(map(as_dim, places.shape)), x.dtype)
     if 0 in given.shape:
         return x
@@ -413,7 +413,7 @@ def replaced(x: Any, index: Any, value: Any) -> Any:
     positions = np.reshape(places, (-1,))
     number = numbered(positions) + 1
     last = WRITER(number, positions, axes=(0,), shape=(count,))
-    taken = flat[np.maximum(last - 1, 0)]
+    taken = GATHER(flat, np.maximum(last - 1, 0), axes=(0,), at=0)
     return np.reshape(np.where(last > 0, taken, np.reshape(x, (-1,))), x.shape)
 
 
@@ -451,13 +451,24 @@ def _single_places(x: Any, index: Any) -> tuple[tuple[int, ...], list[Any]] | No
 
 def numbered(x: Any) -> Any:
     """Return the numbers of the elements of ``x`` in C order, in its shape."""
-    ones = np.ones_like(x, dtype=np.int64)
-    return np.reshape(np.cumsum(np.reshape(ones, (-1,))) - 1, x.shape)
+    return np.reshape(type(x)(Iota(dim_product(x.node.shape))), x.shape)
+
+
+def places_of(x: Any, index: Any) -> Any:
+    """Return the numbers of the elements of ``x`` at an index, to scatter to.
+
+    The number at a place of a vector is the place, which the scatter looks at like the gather.
+    """
+    places = getitem(numbered(x), index)
+    node = as_node(places)
+    if node.op is GATHER and isinstance(node.operands[0], Iota):
+        return type(x)(cast(node.operands[1], places.dtype))
+    return places
 
 
 def added(x: Any, index: Any, value: Any) -> Any:
     """Return ``x`` with values added at an index, as often as a place comes."""
-    places = getitem(numbered(x), index)
+    places = places_of(x, index)
     given = fitted(value, tuple(map(as_dim, places.shape)), x.dtype)
     total = _OPS["Scatter"](
         np.reshape(type(x)(given), (-1,)), np.reshape(places, (-1,)),
