@@ -79,8 +79,10 @@ def _of_expressions(size: Size, other: object, op: Operator, swap: bool) -> Any:
         right: Any = other.expr
     elif isinstance(other, (int, np.integer)) and not isinstance(other, bool):
         right = sp.Integer(int(other))
+    elif isinstance(other, Sequence):  # lists are repeated, by as many as there are here
+        return NotImplemented
     else:
-        return NotImplemented if isinstance(other, str) else _lifted(size, other, op, swap)
+        return _lifted(size, other, op, swap)
     exact = _EXACT.get(op, op)
     if exact is not op:
         check_divisor(size.expr if swap else right)

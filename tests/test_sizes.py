@@ -13,6 +13,7 @@ import pytest
 import symgrad as sg
 import symgrad.numpy as snp
 from symgrad._trace import flatten
+from symgrad.errors import UnsupportedError
 
 Case = tuple[Callable[..., Any], int]  # a function of a vector, and its traces
 
@@ -534,3 +535,32 @@ def test_derivatives_of_running_results() -> None:
     want = np.tril(np.exp(x - np.logaddexp.accumulate(x)[:, None]))
     np.testing.assert_allclose(logs, want, rtol=1e-14)
     np.testing.assert_allclose(sg.grad(np.logaddexp.reduce)(x), want[-1], rtol=1e-14)
+
+
+LISTS: dict[str, Callable[[Any, Any], Any]] = {
+    "list": lambda x, k: np.array([2.0] * x.shape[0]) * x,
+    "size first": lambda x, k: np.array(len(x) * [2.0, 1.0])[: len(x)] * x,
+    "part of a size": lambda x, k: np.array((0.5,) * (x.shape[0] // 2 + 1))[:1] * x,
+    "text": lambda x, k: len("ab" * x.size) * x,
+    "traced elements": lambda x, k: np.sum(np.stack([x[0]] * len(x))) * x,
+    "resize": lambda x, k: np.resize(np.array([3, 1, 4]), (x.shape[0], 2))[:, 0] * x,
+    "an index": lambda x, k: np.sum([2.0, 1.0] * k[0]) * x,
+    "a sum of indices": lambda x, k: np.sum(np.sum(k) * (2.0, 1.0)) * x,
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_are_repeated(name: str) -> None:
+    """A list times a whole number is the list so many times; it is no array."""
+    f = LISTS[name]
+    compiled, k = sg.compile(f), np.array([3, 2])
+    with sg.backend("numpy"):
+        for n in (4, 5, 2, 9):
+            x = np.arange(1.0, n + 1)
+            np.testing.assert_array_equal(compiled(x, k), f(x, k))
+
+
+def test_a_list_times_what_may_be_an_array_is_refused() -> None:
+    """``[2.0] * np.int64(3)`` has three elements, ``[2.0] * np.array(3)`` has one."""
+    with pytest.raises(UnsupportedError, match="a Python int"):
+        sg.compile(lambda x, k: np.array([2.0] * k)[0] * x)(np.ones(2), np.int64(3))

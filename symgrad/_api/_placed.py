@@ -18,7 +18,7 @@ from .._compile import Specialization
 from .._graph import Input, Node, topological
 from .._ops import BROADCAST, RESHAPE, SLICE
 from .._ops.updates import SPREAD
-from .._shapes import Dim, Dimension, as_dim, as_expr, dim_product, recording
+from .._shapes import Dim, Dimension, Shape, as_dim, as_expr, dim_product, recording
 from .._state import within
 from .._trace import Graph, LeafKind, Traced, Tree, as_node
 from ._colours import Compressed

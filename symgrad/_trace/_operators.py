@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Node, apply
+from .._graph import Input, Node, apply
 from .._graph._types import resolve
 from .._op import Op, registry
 from .._shapes import Size
+from ..errors import UnsupportedError
 from ._arrays import REFLECTED, declines
 from ._bind import bind, number
 from ._labelled import labelled
@@ -21,6 +22,7 @@ from ._views import Layout, layout_of
 from ._whole import PYTHONS, beyond, require_power
 
 _POWER = registry.ops["Power"]
+_MULTIPLY = registry.ops["Multiply"]
 
 
 def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
@@ -36,6 +38,8 @@ def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
                     made.layout = Layout.UNKNOWN
                 return made
         if isinstance(other, (str, bytes, type(None))) or declines(other):
+            return NotImplemented
+        if op is _MULTIPLY and isinstance(other, (list, tuple)) and _repeats(self):
             return NotImplemented
         named = labelled(other)
         if named is not None:
@@ -90,6 +94,19 @@ def _alike(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> Node
     if found is None:
         return None
     return apply(op, (b, a) if swap else (a, b), (), a.shape, found, frame)
+
+
+def _repeats(value: Any) -> bool:
+    """Tell whether a list times the value is the list so many times, as for a whole number."""
+    if value.node.shape or value.dtype.kind not in "iu":
+        return False
+    if value.weak is None and type(value.node) is Input:
+        raise UnsupportedError(
+            "a list times a whole number of NumPy's is repeated, and times an array without axes "
+            "its elements are multiplied; of an argument nobody knows which it is. Write instead: "
+            "np.array(...) of the list, or a Python int"
+        )
+    return True
 
 
 def makes_complex(value: Any) -> bool:
