@@ -22,7 +22,7 @@ from .._ops.gathers import GATHER
 from .._rewrite import rewrite
 from .._shapes import SHORT_LAST_AXIS
 from .._state import within
-from .._trace import bind_nodes, substitute
+from .._trace import Traced, as_node, bind_nodes, substitute
 from ._parts import Loop, result
 from ._periods import MOVED, Operand, Repeat, Row, may_repeat
 from ._regroup import regrouped
@@ -223,10 +223,10 @@ class _Reroller:
                 if self.ways[place, self.start + j] == MOVED:
                     source = int(self.row.source[place, self.start + j])
                     rounds, own = divmod(source - self.start, self.period)
-                    if rounds < 0:
+                    if rounds < 0 and isinstance(self.row.steps[source].op, Bodied):
+                        raise _NotALoop
+                    if -self.count <= rounds < 0:
                         self.lag[own] = max(self.lag.get(own, 0), -rounds)
-        if any(isinstance(self._step(0, j).op, Bodied) for j in self.lag):
-            raise _NotALoop
 
     def _carried(self, j: int) -> set[int]:
         """Return the rounds of which step ``j`` is at hand behind the loop."""
@@ -280,7 +280,10 @@ class _Reroller:
         own = self.row.operand(at, place)
         if self.ways[place, at] == MOVED:
             lag, source = divmod(int(self.row.source[place, at]) - self.start, self.period)
-            base = self.made[source] if lag == 0 else self.carries[source, -lag]
+            if lag < -self.count:  # no round gives it: other steps may lie between
+                base = self._along((lag, source), lambda: self._earlier(lag, source))
+            else:
+                base = self.made[source] if lag == 0 else self.carries[source, -lag]
             return _through(own.views, base)
         all_of = [self.row.operand(k, place) for k in rounds]
         sources = {x.source for x in all_of}
@@ -306,6 +309,10 @@ class _Reroller:
             element = Input(f"x{len(self.xs)}", array.shape[1:], array.dtype)
             self.xs[key] = element, array
         return self.xs[key][0]
+
+    def _earlier(self, lag: int, j: int) -> Node:
+        """Return what the rounds read of steps before the loop, one below the other."""
+        return as_node(np.stack([Traced(self._step(k + lag, j)) for k in range(self.count)]))
 
     def _table(self, leaves: Sequence[Node]) -> Node:
         """Return the element of an array of numbers, or of constant arrays."""
