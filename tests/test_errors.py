@@ -181,12 +181,19 @@ def test_wrong_calls_are_pythons_errors() -> None:
 # ---------------------------------------------------------------- what is not traced
 
 
+def batched(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return ``f`` of one example of a batch, whose numbers decide nothing."""
+    return lambda x: sg.vmap(f)(x[None])
+
+
 UNSUPPORTED: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "bits": (np.packbits, ("numpy.packbits cannot be traced", "op table (docs/ops.md)")),
     "unique": (np.unique, ("numpy.unique", "depends on their values")),
-    "nonzero": (np.nonzero, ("numpy.nonzero", "Write instead: np.where(mask")),
-    "where": (np.where, ("numpy.where", "with one argument it gives places")),
-    "returned mask": (lambda x: x[x > 2], ("x[mask] as a result", "np.where(mask, x, 0.0)")),
+    "nonzero": (batched(np.nonzero), ("numpy.nonzero", "Write instead: np.where(mask")),
+    "where": (batched(np.where), ("numpy.where", "with one argument it gives places")),
+    "returned mask": (
+        batched(lambda x: x[x > 2]), ("x[mask] as a result", "np.where(mask, x, 0.0)"),
+    ),
     "histogram2d": (lambda x: np.histogram2d(x, x), ("np.searchsorted", "np.bincount")),
     "scipy": (lambda x: sc.itairy(x), ("scipy.special.itairy cannot be traced",)),
     "add.at": (lambda x: np.add.at(OF.np.zeros(5), [0], x[:1]), ("np.add.at writes",)),
@@ -206,7 +213,7 @@ UNSUPPORTED: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
 
 
 def test_data_that_decide_are_bound_as_errors_say() -> None:
-    """Of an argument the numbers are unknown; of what is bound they are known."""
+    """Of an example of a batch the numbers are unknown; of what is bound they are known."""
 
     def selected(x: Any, data: Any) -> Any:
         return x**2 * len(data[data > 0])
@@ -216,7 +223,10 @@ def test_data_that_decide_are_bound_as_errors_say() -> None:
 
     data = np.array([1.0, -1.0, 2.0])
     for f in (selected, placed):
-        says(raises(sg.grad, f, 3.0, data), UnsupportedError, "functools.partial(f, data=data)")
+        batch = np.full(2, 3.0), np.stack([data, -data])
+        said = "functools.partial(f, data=data)"
+        says(raises(sg.vmap, sg.grad(f), *batch), UnsupportedError, said)
+        assert sg.grad(f)(3.0, data) == 12.0
         assert sg.grad(functools.partial(f, data=data))(3.0) == 12.0
         assert sg.grad(lambda x, f=f: f(x, data))(3.0) == 12.0
 
@@ -631,7 +641,7 @@ def test_what_errors_say_to_write_instead_is_the_same(name: str) -> None:
     f, instead = REPLACED[name]
     x = np.array([1.0, 3.0, 2.0, 5.0, 4.0])
     with pytest.raises((UnsupportedError, ArgumentError), match=re.escape(instead)):
-        sg.compile(lambda x: f(x))(x)
+        batched(f)(x)
     given = {"np": np, "sg": sg, "k": 3, "v": 7.0, "step": 1.0}
     given["places"] = np.repeat(np.arange(5), (x > 2) + 1)
     given["i"] = np.arange(4 if name == "delete" else 6)

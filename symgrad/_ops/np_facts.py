@@ -169,6 +169,8 @@ def triu_indices_from(arr: Any, k: int = 0) -> Any:
 def ix_(*args: Any) -> Any:
     """Index arrays of a grid."""
     vectors = [as_array(v) for v in args]
+    # Of a mask the places, as many as the example call has where it is traced.
+    vectors = [np.nonzero(v)[0][:] if v.dtype == np.bool_ else v for v in vectors]
     return tuple(
         np.reshape(v, tuple(v.shape[0] if k == j else 1 for j in range(len(vectors))))
         for k, v in enumerate(vectors)

@@ -19,7 +19,7 @@ _ABSENT = frozenset(("out", "dtype", "initial", "where", "like"))
 
 
 #: Functions that give the places where their one argument is true.
-PLACES = (np.where, np.nonzero, np.flatnonzero)
+PLACES = (np.where, np.nonzero, np.flatnonzero, np.argwhere)
 
 #: How a message starts that names its op already.
 _NAMED = re.compile(r"\w+(:| of )")

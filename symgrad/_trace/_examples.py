@@ -140,6 +140,21 @@ def decided(node: Node, kind: type) -> Any:
     return None if examples is None or node.shape else examples.decide(node, kind)
 
 
+def decided_mask(mask: Any) -> Any:
+    """Return a traced mask's truth values in the example call, by one guard on all of them.
+
+    None where they are not known, and where no argument decides: then the function is traced once
+    more, with the numbers of what it reads in place.
+    """
+    examples: Examples | None = now().examples
+    if examples is None or examples.only_reads(mask.node):
+        return None
+    value = examples.value(mask.node)
+    if value is not None:
+        examples.decide(np.all(mask == value).node, bool)
+    return value
+
+
 @contextlib.contextmanager
 def attempt() -> Iterator[None]:
     """Forget what was decided within, where that ends with an error after which others try."""
@@ -175,4 +190,4 @@ def _condition(node: Node, number: Any) -> Node:
     return apply(ops["Equal"], (node, Literal(number, node.dtype)), (), (), flag)
 
 
-__all__ = ["EnclosedError", "Examples", "decided", "share", "unknown"]
+__all__ = ["EnclosedError", "Examples", "decided", "decided_mask", "share", "unknown"]

@@ -186,7 +186,7 @@ def collect(result: Any) -> tuple[list[Node], Tree, list[Any]]:
     leaves: list[Any] = []
     for leaf in flat:
         if hasattr(leaf, "__symgrad_masked__"):
-            leaf.refuse("x[mask] as a result", "np.where(mask, x, 0.0)")
+            leaf = leaf.in_a_row("x[mask] as a result", "np.where(mask, x, 0.0)")
         if isinstance(leaf, Traced) or is_value(leaf):
             leaves.append(len(nodes))
             nodes.append(as_node(leaf))

@@ -3,26 +3,27 @@
 No array of that length is made. The value stands for its elements by all elements and the
 mask: elementwise functions are computed everywhere, reductions count only what is selected,
 and assigning it by the same mask puts each element back where it came from. What needs the
-elements in a row (their number as a shape, their order) is refused.
+elements in a row (their number as a shape, their order) takes those of the example call, by a
+guard on the mask, as an ``if`` does; where there is no one example to go by, it is refused.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from .._disguise import stands_for
-from .._op import refuse
 from .._ops.np_common import is_traced
-from .._ops.np_refused import OF_PLACES
 from ..errors import IndexingError, TraceError, UnsupportedError
 from ._arrays import ArrayMethods, add_operators, declines
 from ._calls import call
+from ._examples import decided, decided_mask
+from ._known import known_value
+from ._masked_statistics import FILL, KNOWN, STATISTICS
 from ._writes import require_fit
-
-_FILL = {np.sum: 0, np.prod: 1, np.any: False, np.all: True, np.count_nonzero: 0}
 
 
 def masked_by(index: Any) -> bool:
@@ -31,7 +32,10 @@ def masked_by(index: Any) -> bool:
 
 
 def unmasked(index: Any) -> Any:
-    """Return the mask for all places where it holds, ``x[np.where(mask)]``; else the index."""
+    """Return the mask for all places where it holds, ``x[np.where(mask)]``; else the index.
+
+    What a mask selects is a row of numbers in it otherwise.
+    """
     items = index if type(index) is tuple else (index,)
     first = next((k for k in items if isinstance(k, Masked)), None)
     if first is None or (first is index and first.dtype == np.bool_):
@@ -39,16 +43,34 @@ def unmasked(index: Any) -> Any:
     mask, count = first.mask, first.mask.ndim
     if len(items) >= count and all(
         k.axis == axis and k.mask.node is mask.node
-        if isinstance(k, Places) and axis < count
+        if isinstance(k, Masked) and axis < count
         else isinstance(k, slice) and k == slice(None)
         for axis, k in enumerate(items)
     ):
         return mask
+    if all(k.row() is not None for k in items if isinstance(k, Masked)):
+        return in_rows(index)
     raise UnsupportedError(
         "the places where a traced mask holds are an index for all axes of the mask, which come "
         "first, and as they were given: x[np.where(mask)]. Write instead: x[mask], or "
         "np.where(mask, ..., ...) with values for all places"
     )
+
+
+def is_selection(value: Any) -> bool:
+    """Tell whether a value is what a traced mask selects."""
+    return hasattr(type(value), "__symgrad_masked__")
+
+
+def in_rows(nested: Any) -> Any:
+    """Return nested arguments in which what masks select is rows."""
+    if isinstance(nested, Masked):
+        return nested.in_a_row("an operation of x[mask]", "np.where(mask, ..., ...)")
+    if isinstance(nested, (list, tuple)) and not hasattr(nested, "_fields"):
+        return type(nested)(map(in_rows, nested))
+    if isinstance(nested, dict):
+        return {key: in_rows(value) for key, value in nested.items()}
+    return nested
 
 
 class Masked(ArrayMethods):
@@ -63,6 +85,7 @@ class Masked(ArrayMethods):
     """
 
     __slots__ = ("mask", "values")
+    axis: int | None = None  #: Of places, the axis of the mask.
     __symgrad_operators__ = True  # other traced values leave it to these
     __hash__ = None  # type: ignore[assignment]
     __class__ = stands_for(lambda _: np.ndarray)
@@ -128,31 +151,61 @@ class Masked(ArrayMethods):
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         self.refuse("an array of the numbers of x[mask]", "np.where(mask, x, ...)")
 
-    def __len__(self) -> NoReturn:  # noqa: PLE0303
-        self.refuse("len(x[mask])", "np.sum(mask)")
+    def __len__(self) -> int:
+        count = decided(np.sum(self.mask).node, int)
+        if count is None:
+            self.refuse("len(x[mask])", "np.sum(mask)")
+        return int(count)
 
     def __iter__(self) -> Any:
-        self.refuse("iteration over x[mask]", "np.where(mask, ..., ...) over the whole array")
+        whole = "np.where(mask, ..., ...) over the whole array"
+        return iter(self.in_a_row("iteration over x[mask]", whole))
 
-    def __getitem__(self, index: Any) -> Masked:
-        """Select of what is selected, by conditions on that."""
-        return Masked.read(self.values, self._within(index))
+    def __getitem__(self, index: Any) -> Any:
+        """Select of what is selected, by conditions on that or by places."""
+        index = unmasked(index)
+        if self._selects(index):
+            return Masked.read(self.values, self._within(index))
+        return self.in_a_row("x[mask][...]", "np.where(mask, x, ...)[...]")[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        mask = self._within(index)
-        if isinstance(value, Masked):
-            value = value.__symgrad_masked__(mask)
-        elif getattr(value, "ndim", np.ndim(value)):
-            self.refuse("x[mask][...] = values", "np.where over the whole arrays")
-        new = np.asarray(value, self.dtype) if not is_traced(value) else value.astype(self.dtype)
-        self.values = np.where(_wide(mask, self.values.ndim), new, self.values)
+        index = unmasked(index)
+        if self._selects(index):
+            mask = self._within(index)
+            if not isinstance(value, Masked) or value.mask.node is mask.node:
+                values = self.values.copy()
+                values[mask] = value
+                self.values = values
+                return
+        row = self.in_a_row("x[mask][...] = ...", "np.where over the whole arrays")
+        row = row.copy() if isinstance(row, np.ndarray) else row
+        row[in_rows(index)] = in_rows(value)
+        values = self.values.copy()
+        values[self.mask] = row
+        self.values = values
 
     def _within(self, index: Any) -> Any:
         """Return the mask of what an index selects of what is selected."""
-        index = unmasked(index)
-        if not isinstance(index, Masked) or index.dtype != np.bool_ or index.ndim != 1:
-            self.refuse("x[mask][...]", "np.where(mask, x, ...)[...]")
         return self.mask & index.__symgrad_masked__(self.mask)
+
+    @staticmethod
+    def _selects(index: Any) -> bool:
+        return isinstance(index, Masked) and index.dtype == np.bool_ and index.ndim == 1
+
+    def row(self) -> Any:
+        """Return the elements in a row, as many as the example call has; None if not known."""
+        mask = decided_mask(self.mask)
+        if mask is None:
+            return None
+        known = None if not is_traced(self.values) else known_value(self.values.node)
+        return (self.values if known is None else np.asarray(known))[np.nonzero(mask)]
+
+    def in_a_row(self, what: str, instead: str) -> Any:
+        """Return the elements in a row, or refuse what needs them so."""
+        row = self.row()
+        if row is None:
+            self.refuse(what, instead)
+        return row
 
     def refuse(self, what: str, instead: str) -> NoReturn:
         """Raise for what needs the elements in a row."""
@@ -167,16 +220,18 @@ class Masked(ArrayMethods):
 
     # ---------------------------------------------------------------- elementwise
 
+    def _goes_along(self, value: Any) -> bool:
+        """Tell whether an operand has one value for each place of the mask, or for all."""
+        if isinstance(value, Masked):
+            return value.mask.node is self.mask.node
+        rank = getattr(value, "ndim", np.ndim(value))
+        return bool(rank < self.ndim or (rank == self.ndim and np.shape(value)[0] == 1))
+
     def _other(self, value: Any) -> Any:
         if isinstance(value, Masked):
-            return value.__symgrad_masked__(self.mask)
+            return value.values
         rank = getattr(value, "ndim", np.ndim(value))
-        if rank == self.ndim and np.shape(value)[0] == 1:
-            return np.reshape(value, np.shape(value)[1:])
-        if rank > self.ndim - 1:
-            self.refuse("an operation of x[mask] with an array of as many elements",
-                         "operate on the whole arrays, then select by np.where")  # fmt: skip
-        return value
+        return np.reshape(value, np.shape(value)[1:]) if rank == self.ndim else value
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "reduce":
@@ -184,25 +239,32 @@ class Masked(ArrayMethods):
                      np.minimum: np.min, np.logical_and: np.all, np.logical_or: np.any}  # fmt: skip
             if ufunc in whole:
                 return self._reduced(whole[ufunc], kwargs.get("axis", 0))
-        if method != "__call__" or kwargs:
-            self.refuse(f"np.{ufunc.__name__}.{method} of x[mask]", "np.where")
-        return Masked(ufunc(*map(self._other, inputs)), self.mask)
+        by_elements = method == "__call__" and ufunc.signature is None and not kwargs
+        if by_elements and all(map(self._goes_along, inputs)):
+            found = ufunc(*map(self._other, inputs))
+            if isinstance(found, tuple):
+                return tuple([Masked(part, self.mask) for part in found])
+            return Masked(found, self.mask)
+        self.in_a_row(f"np.{ufunc.__name__} of x[mask] and an array of as many elements",
+                      "operate on the whole arrays, then select by np.where")  # fmt: skip
+        return getattr(ufunc, method)(*in_rows(inputs), **in_rows(kwargs))
 
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if func in _ELEMENTWISE:
+        if func in _ELEMENTWISE and all(map(self._goes_along, args)):
             result = call(func, tuple(map(self._other, args)), kwargs)
             return Masked(result, self.mask)
-        if args and args[0] is self and (func in _FILL or func in _STATISTICS):
+        if args and args[0] is self and (func in FILL or func in STATISTICS):
             kwargs = {k: v for k, v in kwargs.items() if v is not np._NoValue and v is not None}
             axis = args[1] if len(args) > 1 else kwargs.pop("axis", None)
             kwargs.pop("out", None)
             return self._reduced(func, axis, **kwargs)
-        self.refuse(
+        self.in_a_row(
             f"np.{func.__name__} of x[mask]",
             "np.where(mask, x, ...) with a value that leaves the result as it is",
         )
+        return func(*in_rows(args), **in_rows(kwargs))
 
     def astype(self, dtype: Any, **options: Any) -> Masked:
         """Convert the elements."""
@@ -211,6 +273,17 @@ class Masked(ArrayMethods):
     def copy(self, order: str = "C") -> Masked:
         """Return the selected elements."""
         return Masked(self.values.copy(), self.mask)
+
+    @property
+    def T(self) -> Any:
+        """The transpose."""
+        return np.transpose(self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return np.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return np.matmul(other, self)
 
     def __neg__(self) -> Masked:
         return Masked(-self.values, self.mask)
@@ -226,96 +299,25 @@ class Masked(ArrayMethods):
     def _reduced(self, function: Callable[..., Any], axis: Any, **options: Any) -> Any:
         """Reduce over what is selected: over all of it, or the axes of the mask."""
         front = tuple(range(self.mask.ndim))
-        if axis is None:
-            axes: Any = None
-        elif axis == 0:
-            axes = front
-        else:
-            self.refuse(f"np.{function.__name__}(x[mask], axis={axis})", "axis=0 or None")
+        if axis not in (None, 0) or options.keys() - KNOWN.get(function, set()):
+            what = "".join(f", {k}={v!r}" for k, v in {"axis": axis, **options}.items())
+            row = self.in_a_row(f"np.{function.__name__}(x[mask]{what})", "axis=0 or None alone")
+            return function(row, axis=axis, **options)
+        axes: Any = None if axis is None else front
         mask = _wide(self.mask, self.values.ndim)
-        if function in _FILL:
-            filled = np.where(mask, self.values, np.asarray(_FILL[function], self.dtype))
+        if function in FILL:
+            filled = np.where(mask, self.values, np.asarray(FILL[function], self.dtype))
             return call(function, (filled,), {"axis": axes, **options})
-        return _STATISTICS[function](self, axes, mask, **options)
+        return STATISTICS[function](self.values, mask, self._count(axes), axes, **options)
 
     def _count(self, axes: Any) -> Any:
         return self.size if axes is None else np.sum(self.mask)
-
-    def _mean(self, axes: Any, mask: Any) -> Any:
-        return np.sum(np.where(mask, self.values, 0), axis=axes) / self._count(axes)
-
-    def _variance(self, axes: Any, mask: Any, ddof: Any = 0) -> Any:
-        mean = self._mean(axes, mask)
-        apart = np.where(mask, self.values - mean, 0.0)
-        return np.sum(apart * apart, axis=axes) / (self._count(axes) - ddof)
-
-    def _deviation(self, axes: Any, mask: Any, ddof: Any = 0) -> Any:
-        return np.sqrt(self._variance(axes, mask, ddof))
-
-    def _greatest(self, axes: Any, mask: Any) -> Any:
-        return np.max(np.where(mask, self.values, _lowest(self.dtype)), axis=axes)
-
-    def _least(self, axes: Any, mask: Any) -> Any:
-        return np.min(np.where(mask, self.values, _highest(self.dtype)), axis=axes)
-
-
-class Places(Masked):
-    """The places along an axis at which a mask holds: the index of what it selects.
-
-    Parameters
-    ----------
-    values:
-        The places along the axis, of all elements.
-    axis:
-        The axis; None for places in C order, of a mask with several.
-    function:
-        The function of NumPy's that gave them.
-    """
-
-    __slots__ = ("axis", "function")
-
-    def __init__(self, values: Any, mask: Any, axis: int | None, function: Any) -> None:
-        super().__init__(values, mask)
-        self.axis, self.function = axis, function
-
-    @classmethod
-    def given_by(cls, function: Callable[..., Any], condition: Any) -> Any:
-        """Return what ``np.where``, ``np.nonzero`` or ``np.flatnonzero`` gives of a condition."""
-        mask = condition if condition.dtype == np.bool_ else condition != 0
-        if not mask.ndim:
-            refuse(function, OF_PLACES)
-        if function is np.flatnonzero:
-            mask = np.reshape(mask, (-1,))
-        ones = np.ones_like(mask, dtype=np.int64)
-        found = tuple(cls(np.cumsum(ones, axis=k) - 1, mask, k, function) for k in range(mask.ndim))
-        return found[0] if function is np.flatnonzero else found
-
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        self.refuse("np.where(mask)[0][...] = ...", "")
-
-    def refuse(self, what: str, instead: str) -> NoReturn:
-        """Raise for what needs the places in a row."""
-        one = "with one argument " if self.function is np.where else ""
-        refuse(self.function, f"{one}{OF_PLACES}")
 
 
 def _wide(mask: Any, rank: int) -> Any:
     return np.reshape(mask, (*mask.shape, *(1,) * (rank - mask.ndim)))
 
 
-def _lowest(dtype: np.dtype[Any]) -> Any:
-    return -np.inf if dtype.kind == "f" else False if dtype.kind == "b" else np.iinfo(dtype).min
-
-
-def _highest(dtype: np.dtype[Any]) -> Any:
-    return np.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
-
-
-_STATISTICS: dict[Callable[..., Any], Callable[..., Any]] = {
-    np.mean: Masked._mean, np.average: Masked._mean, np.var: Masked._variance,
-    np.std: Masked._deviation, np.max: Masked._greatest, np.amax: Masked._greatest,
-    np.min: Masked._least, np.amin: Masked._least,
-}  # fmt: skip
 _ELEMENTWISE = frozenset((
     np.where, np.clip, np.round, np.real, np.nan_to_num, np.copy, np.zeros_like, np.ones_like,
     np.empty_like, np.full_like,
@@ -323,15 +325,7 @@ _ELEMENTWISE = frozenset((
 
 
 def _operator(name: str, swap: bool) -> Callable[..., Any]:
-    from_name = {
-        "Add": np.add, "Subtract": np.subtract, "Multiply": np.multiply, "Divide": np.divide,
-        "FloorDivide": np.floor_divide, "Remainder": np.remainder, "Power": np.power,
-        "BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or, "BitwiseXor": np.bitwise_xor,
-        "LeftShift": np.left_shift, "RightShift": np.right_shift, "Less": np.less,
-        "LessEqual": np.less_equal, "Greater": np.greater, "GreaterEqual": np.greater_equal,
-        "Equal": np.equal, "NotEqual": np.not_equal,
-    }  # fmt: skip
-    ufunc = from_name[name]
+    ufunc = getattr(np, "_".join(re.findall("[A-Z][a-z]*", name)).lower())  # np.less_equal
 
     def method(self: Masked, other: Any) -> Any:
         if not isinstance(other, Masked) and declines(other):
@@ -356,22 +350,23 @@ def _method(name: str) -> Callable[..., Any]:
     return method
 
 
-def _refusal(name: str) -> Callable[..., Any]:
-    def method(self: Masked, *_: Any, **__: Any) -> Any:
-        self.refuse(f"x[mask].{name}", "the same of np.where(mask, x, ...)")
+def _of_row(name: str) -> Callable[..., Any]:
+    def method(self: Masked, *args: Any, **kwargs: Any) -> Any:
+        row = self.in_a_row(f"x[mask].{name}", "the same of np.where(mask, x, ...)")
+        return getattr(row, name)(*in_rows(args), **in_rows(kwargs))
 
     method.__name__ = name
-    method.__doc__ = "Refuse: how many elements there are depends on values."
+    method.__doc__ = f"Same as ``{name}`` of the elements in a row."
     return method
 
 
 _COUNTED = ("sum", "prod", "mean", "std", "var", "max", "min", "any", "all", "clip", "round")
 for _name in _COUNTED:
     setattr(Masked, _name, _method(_name))
-for _name in dir(ArrayMethods):
+for _name in (*dir(ArrayMethods), "item", "tolist"):
     if (
         not _name.startswith("_")
         and _name not in vars(Masked)
-        and callable(getattr(ArrayMethods, _name))
+        and callable(getattr(ArrayMethods, _name, _of_row))
     ):
-        setattr(Masked, _name, _refusal(_name))
+        setattr(Masked, _name, _of_row(_name))

@@ -21,7 +21,8 @@ from ..errors import TraceError
 from ._arrays import add_operators
 from ._bind import as_node, bind, bind_nodes
 from ._known import known_number
-from ._masked import Masked, Places, masked_by, unmasked
+from ._mask_places import Places
+from ._masked import Masked, masked_by, unmasked
 from ._numberless import Numberless
 from ._operators import add_augmented, binary, makes_complex
 from ._stored import Stored
@@ -34,7 +35,7 @@ from ._views import (
     shares,
 )
 from ._whole import require_power
-from ._writes import added, fitted, replaced, require_kind
+from ._writes import added, decided_index, fitted, replaced, require_kind
 
 _OPS = registry.ops
 
@@ -111,7 +112,7 @@ class Traced(Numberless, Stored):
         if region is None:
             if masked_by(index):
                 return Masked.read(self, index)
-            found = getitem(self, index)
+            found = getitem(self, decided_index(index))
             if not found.ndim:
                 return found
             if any(

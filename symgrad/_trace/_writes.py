@@ -26,6 +26,7 @@ from .._shapes import Shape, Size, as_dim, as_expr, broadcast, dim_product, guar
 from .._state import now
 from ..errors import DTypeError, IndexingError, ShapeError, TraceError
 from ._bind import as_node, bind_nodes, cast
+from ._examples import decided_mask
 from ._views import PLACES, Step, taken
 
 Entry = tuple[Any, int, Any]
@@ -384,20 +385,49 @@ def fitted(value: Any, shape: Shape, dtype: np.dtype[Any]) -> Node:
     return bind_nodes(_OPS["Broadcast"], (node,), {"shape": shape})
 
 
+_BESIDE = (
+    "assignment by a traced mask beside other indices is not followed. Write instead: "
+    "np.where(mask, value, x) for the part, then x[part] = ..."
+)
+_IN_A_ROW = (
+    "as many values as a traced mask has places cannot be told apart: assign a number, or what "
+    "was read by the same mask (x[mask] = f(x[mask])), not by another. Write instead: "
+    "np.where(mask, values, x) with values for all places"
+)
+
+
+def decided_index(index: Any) -> Any:
+    """Return an index with its traced masks as they are in the example call, None if not known."""
+    if isinstance(index, tuple):
+        found = [decided_index(k) for k in index]
+        lacks = any(a is None and b is not None for a, b in zip(found, index, strict=True))
+        return None if lacks else tuple(found)
+    return decided_mask(index) if is_traced_mask(index) else index
+
+
+def goes_along(value: Any, mask: Any, behind: int) -> bool:
+    """Tell whether a value is for all places of a mask, or has one for each."""
+    if hasattr(value, "__symgrad_masked__"):
+        return bool(value.mask.node is mask.node)
+    return bool(getattr(value, "ndim", np.ndim(value)) <= behind)
+
+
 def replaced(x: Any, index: Any, value: Any) -> Any:
     """Return ``x`` with ``value`` at the places of an index with arrays in it.
 
     Of places that come more than once the last value stays, as in NumPy.
     """
-    masks = [k for k in (index if isinstance(index, tuple) else (index,)) if _is_traced_mask(k)]
+    items = index if isinstance(index, tuple) else (index,)
+    masks = [k for k in items if is_traced_mask(k)]
     if masks:
-        before = _whole_axes(x, index if isinstance(index, tuple) else (index,))
-        if before is None:
-            raise TraceError(
-                "assignment by a traced mask beside other indices is not followed. Write "
-                "instead: np.where(mask, value, x) for the part, then x[part] = ..."
-            )
-        return chosen(x, masks[0], value, before)
+        before = _whole_axes(x, items)
+        if before is not None and goes_along(value, masks[0], x.ndim - masks[0].ndim - before):
+            return chosen(x, masks[0], value, before)
+        index = decided_index(index)
+        if index is None:
+            raise TraceError(_IN_A_ROW if before is not None else _BESIDE)
+        if hasattr(value, "__symgrad_masked__"):
+            value = value.in_a_row("x[...] = y[mask]", "np.where(mask, ..., ...)")
     computed = _single_places(x, index)
     if computed is not None:
         axes, indices = computed
@@ -419,7 +449,7 @@ def replaced(x: Any, index: Any, value: Any) -> Any:
 
 def _whole_axes(x: Any, items: tuple[Any, ...]) -> int | None:
     """Return how many axes come before an index's mask; None unless it has whole axes besides."""
-    at = next(k for k, item in enumerate(items) if _is_traced_mask(item))
+    at = next(k for k, item in enumerate(items) if is_traced_mask(item))
     others = [*items[:at], *items[at + 1 :]]
     if not all(k is Ellipsis or (isinstance(k, slice) and k == slice(None)) for k in others):
         return None
@@ -477,7 +507,7 @@ def added(x: Any, index: Any, value: Any) -> Any:
     return x + np.reshape(total, x.shape)
 
 
-def _is_traced_mask(item: Any) -> bool:
+def is_traced_mask(item: Any) -> bool:
     return is_traced(item) and item.dtype == np.bool_
 
 
@@ -496,15 +526,8 @@ def chosen(x: Any, mask: Any, value: Any, before: int = 0) -> Any:
     """Return ``x`` with ``value`` where a traced mask holds, of the axes behind so many."""
     behind = x.ndim - mask.ndim - before
     require_fit(x, mask, before)
-    held = getattr(value, "__symgrad_masked__", None)
-    if held is not None:
-        value = held(mask)
-    elif (value.ndim if hasattr(value, "ndim") else np.ndim(value)) > behind:
-        raise TraceError(
-            "as many values as a traced mask has places cannot be told apart: assign a "
-            "number, or what was read by the same mask (x[mask] = f(x[mask])). Write "
-            "instead: np.where(mask, values, x) with values for all places"
-        )
+    if hasattr(value, "__symgrad_masked__"):
+        value = value.values
     wide = np.reshape(mask, (*(1,) * before, *mask.shape, *(1,) * behind))
     node = fitted(value, x.node.shape, x.dtype)
     return np.where(wide, type(x)(node), x)

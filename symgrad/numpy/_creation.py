@@ -22,6 +22,7 @@ from .._shapes import Size
 from .._state import now
 from .._trace import Traced, as_traced
 from .._trace._known import known_number
+from .._trace._masked import in_rows, is_selection
 from .._trace._namespace import assignable, holds, is_size, lifted, version
 from .._trace._views import Layout
 
@@ -78,6 +79,8 @@ def array(
     >>> sg.jacobian(lambda x: np.array([x, x**2]))(3.0)
     array([1., 6.])
     """
+    if holds(object, is_selection):
+        object = in_rows(object)  # noqa: A001
     if not symbolic(object):
         return assignable(np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options))
     x = as_array(object)
@@ -94,7 +97,7 @@ def _as(original: Callable[..., Any], fixed: str | None = None) -> Callable[...,
     def convert(a: Any, dtype: Any = None, order: Any = fixed, **kwargs: Any) -> Any:
         if symbolic(a):
             return array(a, dtype, copy=None, order=order or "K")
-        if hasattr(type(a), "__symgrad_masked__"):  # what a traced mask selects
+        if is_selection(a):
             return a if dtype is None else a.astype(dtype)
         return original(a, dtype, **({} if fixed else {"order": order}), **kwargs)
 
