@@ -21,6 +21,7 @@ from typing import Any
 from .._runtime import MISS
 from .._trace import LeafKind, Tree
 from ._layout import can_ask
+from ._users import is_read
 
 #: Given the function of a program's inputs, that of a call's arguments.
 Unpack = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -72,6 +73,9 @@ def _opened(
         kind = next(kinds)
         if kind.is_value:
             return [name]
+        if is_read(kind.baked_in):  # what it has is looked at with all else that is read
+            lines.append(f"if {name} is not {_bound(kind.baked_in, scope)}: return MISS")
+            return []
         if not can_ask(kind.baked_in):
             raise _OtherError
         given = repr(kind.baked_in)

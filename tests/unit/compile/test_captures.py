@@ -15,7 +15,7 @@ import pytest
 
 import symgrad as sg
 from symgrad._compile import _captures
-from symgrad._runtime import structures
+from symgrad._runtime import MISS, structures
 from symgrad._trace import as_node
 
 HELPER = """
@@ -33,6 +33,46 @@ def test_functions_that_read_nothing_are_called_directly(monkeypatch: pytest.Mon
     g(np.ones(3))
     assert g._fast is not None
     assert g._fast[0] is g._fast[2].caller
+
+
+class Spring:
+    def __init__(self, stiffness: float) -> None:
+        self.stiffness, self.power, self.rest = stiffness, 2, np.zeros(3)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spring)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.skipif(structures.FAULT is not None, reason="Numba calls the functions")
+def test_objects_among_the_arguments_go_straight_into_compiled_code() -> None:
+    """What they have is looked at there, as all that is read; another object is another call."""
+
+    def energy(spring: Any, x: Any, change: Any = np.sin) -> Any:
+        return np.sum(spring.stiffness * change(x - spring.rest) ** spring.power)
+
+    g = sg.compile(energy)
+    x, springs = np.arange(3.0), [Spring(2.0), Spring(3.0)]
+
+    def called(*args: Any) -> None:
+        for _ in range(2):
+            np.testing.assert_allclose(g(*args), energy(*args), rtol=1e-14)
+
+    changes: list[Any] = [np.sin, lambda t: t * springs[0].stiffness]
+    for change in (
+        lambda: None,
+        lambda: setattr(springs[0], "stiffness", 5.0),
+        lambda: setattr(springs[0], "power", 3),
+        lambda: springs[1].rest.__setitem__(0, 1.0),
+    ):
+        change()
+        for spring, function in itertools.product(springs, changes):
+            called(spring, x, function)
+    called(springs[0], x, changes[1])
+    assert g._fast is not None
+    assert g._fast.function(springs[0], x, changes[1]) is not MISS
+    assert g._fast.function(springs[1], x, changes[1]) is MISS
 
 
 @pytest.mark.usefixtures("no_kernels")
