@@ -35,7 +35,7 @@ from ._op import PROJECTIONS, Bodied, Linear, Op, Products, registry
 from ._ops import unbroadcast
 from ._rewrite import Way, shortcuts, simplified
 from ._state import at, now, within
-from ._trace import Traced, as_node, bind, bind_nodes, cast, partials
+from ._trace import Traced, as_node, bind, cast, partials
 
 _ADD = registry.ops["Add"]
 
@@ -190,7 +190,8 @@ def accumulate(parts: Sequence[Node]) -> Node:
         else:
             assert op.merge is not None
             operands, params = op.merge([(n.operands, n.params) for n in nodes])
-            plain.append(bind_nodes(op, tuple(operands), params))
+            items = tuple(sorted(params.items()))
+            plain.append(apply(op, tuple(operands), items, nodes[0].shape, nodes[0].dtype))
     total = plain[0]
     for part in plain[1:]:
         if total.shape is part.shape and total.dtype is part.dtype:

@@ -191,6 +191,20 @@ def test_second_derivatives(f: Callable[[Array], Any]) -> None:
 
 @programs
 @pytest.mark.quick(1)
+def test_third_derivatives_by_reverse_mode_alone(f: Callable[[Array], Any]) -> None:
+    """What a loop wrote down has cotangents from several others then, which are added up."""
+    x, u = POINTS[0], np.array([0.3, -0.8, 0.5])
+
+    def along(f: Callable[[Array], Any]) -> Callable[[Array], Any]:
+        return lambda x: np.sum(sg.grad(f)(x) * u)
+
+    with sg.backend("numpy"):
+        exact = sg.jvp(lambda x: sg.hvp(f, (x,), (u,)), (x,), (u,))[1]
+        assert np.allclose(sg.grad(along(along(f)))(x), exact, rtol=1e-10, atol=1e-10)
+
+
+@programs
+@pytest.mark.quick(1)
 def test_batches(f: Callable[[Array], Any]) -> None:
     each = [f(x) for x in POINTS]
     gradients = [sg.grad(f)(x) for x in POINTS]
