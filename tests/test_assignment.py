@@ -336,6 +336,14 @@ def in_place_methods(np: Any, x: Any) -> Any:
     return y, z
 
 
+def products_in_place(np: Any, x: Any) -> Any:
+    y, z = x.copy(), x * 1j
+    row, part = y[0], z[1:]
+    y @= np.sin(x.T @ x)
+    z @= x.T @ x
+    return y, row, np.imag(part)
+
+
 CASES: dict[str, tuple[Case, Any]] = {
     f.__name__: (f, x)
     for x, group in (
@@ -346,7 +354,7 @@ CASES: dict[str, tuple[Case, Any]] = {
         (M, (views, views_of_views, copies_are_copies, positions_and_slices, masked_rows,
              elements, rows, factorised, functions, repeated_values, empty_places,
              numbers_that_are_views, layouts, copies_and_names, read_only_views,
-             listed_places, rows_exchanged, found_rows)),
+             listed_places, rows_exchanged, found_rows, products_in_place)),
     )
     for f in group
 }  # fmt: skip

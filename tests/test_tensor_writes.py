@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -74,3 +75,69 @@ def test_what_writing_to_places_makes_untrue() -> None:
         square.sum().backward()
     with pytest.raises(RuntimeError, match="view of a leaf"):
         x[1] += v
+
+
+@pytest.mark.parametrize("source", [
+    "t += 2.0", "t -= 2.0", "t *= 2.0", "t /= 2.0", "t //= 2.0", "t %= 2.0", "t **= 2.0",
+    "k += 2", "k //= 2", "k %= 2", "k <<= 1", "k >>= 1", "k &= 3", "k |= 3", "k ^= 3",
+])  # fmt: skip
+def test_augmented_assignments_write_where_views_see_it(source: str) -> None:
+    found, plain = (
+        {"t": make([[5.0, 7.0], [8.0, 9.0]]), "k": make([[5, 7], [8, 9]])}
+        for make in (sg.tensor, np.array)
+    )
+    wholes = [(names["t"], names["k"]) for names in (found, plain)]
+    for names in (found, plain):
+        names["t"], names["k"] = names["t"].T[0], names["k"][1:]
+        exec(source, names)
+    for a, b in zip(*wholes, strict=True):
+        np.testing.assert_array_equal(a.numpy(), b)
+
+
+#: Calls in which functions of NumPy's that copy have nothing, or little, to do.
+COPIES = """np.roll(x, 0); np.roll(x, 1, 0); np.tile(x, 1); np.tile(x, (2, 1)); np.repeat(x, 1)
+np.repeat(x, 2, 0); np.concatenate([x]); np.concatenate([x, x[:0]]); np.hstack([x])
+np.column_stack([x]); np.block([[x]]); np.pad(x, 0); np.meshgrid(x[0])[0]; np.full_like(x, x[0])
+np.sum(x, ()); np.sum(x, 0); np.max(x, 0); np.cumsum(x, 0); np.append(x, x[:0], 0)
+np.clip(x, None, 99); np.round(x); np.copy(x); x.astype(float); x.repeat(1); x.flatten()
+x[:, ::2].ravel(); x[:, ::-1].ravel(); np.take(x, [0], 0); np.where(x > -9, x, x)
+np.select([x > -9], [x]); np.sort(x, 0); np.triu(x, -9)
+np.median(x, 0); np.matmul(x, np.eye(3))"""
+VIEWS = """x.ravel(); np.ravel(x); x.reshape(-1); x.reshape(3, 1); x.T; x.swapaxes(0, 1); np.flip(x)
+x[0]; x[None]; np.rot90(x); np.squeeze(x); np.atleast_2d(x); np.split(x, 1)[0]; np.real(x)
+np.einsum("ij->ji", x); np.diff(x, 0); np.apply_over_axes(np.sum, x, ()); np.polyint(x[0], 0)"""
+
+
+def calls(text: str) -> list[str]:
+    return re.split(r";\s|\n", text)
+
+
+@pytest.mark.parametrize("call", calls(COPIES) + calls(VIEWS))
+def test_memory_is_shared_where_numpy_shares_it(call: str) -> None:
+    """What an op need not do, a function of NumPy's that copies does all the same."""
+    plain, tensor = np.array([[1.0, 2.0, 3.0]]), sg.tensor([[1.0, 2.0, 3.0]])
+    want, found = (eval(call, {"np": np, "x": x}) for x in (plain, tensor))
+    assert np.shares_memory(want, plain) == (call in calls(VIEWS))
+    plain[...] = tensor[...] = 7.0
+    np.testing.assert_array_equal(found.detach().numpy(), want)
+    want[...] = found[...] = 9.0
+    np.testing.assert_array_equal(tensor.numpy(), plain)
+    np.testing.assert_array_equal(found.numpy(), want)
+
+
+@pytest.mark.parametrize("call", [
+    "x.flip(0)", "torch.flip(x, (0, 1))", "torch.roll(x, 0)", "torch.tile(x, (1, 1))", "x.diag()",
+    "x.repeat_interleave(1)", "torch.cat([x])", "torch.hstack([x])", "torch.vstack([x])",
+    "x.to(torch.float64, copy=True)",
+])  # fmt: skip
+def test_functions_of_pytorchs_that_copy(call: str) -> None:
+    x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    y = eval(call, {"torch": torch, "x": x})
+    with torch.no_grad():
+        y[...] = 7.0
+        np.testing.assert_array_equal(x.detach().numpy(), [[1.0, 2.0]])
+    y = eval(call, {"torch": torch, "x": x})
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [[1.0, "diag" not in call]])
+    assert x.double() is x
+    assert x.to(torch.float64) is x

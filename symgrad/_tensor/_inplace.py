@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._op import registry
+from .._trace._arrays import REFLECTED
 from ..errors import BackwardError, ShapeError
 from ._history import History
 from ._memory import clock
@@ -182,21 +183,6 @@ class InPlace(History):
         """Raise to a power in place."""
         return self._update("Power", other)
 
-    def __iadd__(self, other: Any) -> Self:
-        return self._update("Add", other)
-
-    def __isub__(self, other: Any) -> Self:
-        return self._update("Subtract", other)
-
-    def __imul__(self, other: Any) -> Self:
-        return self._update("Multiply", other)
-
-    def __itruediv__(self, other: Any) -> Self:
-        return self._update("Divide", other)
-
-    def __ipow__(self, other: Any) -> Self:
-        return self._update("Power", other)
-
     # ---------------------------------------------------------------- the record
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -214,3 +200,16 @@ def _index(index: Any) -> Any:
     if isinstance(index, tuple):
         return tuple(map(_array, index))
     return _array(index)
+
+
+def _augmented(op: str) -> Any:
+    """Return the operator that writes ``op(self, other)`` into the memory."""
+
+    def update(self: InPlace, other: Any) -> InPlace:
+        return self._update(op, other)
+
+    return update
+
+
+for _name, _op in REFLECTED.items():
+    setattr(InPlace, f"__i{_name}__", _augmented(_op))

@@ -188,10 +188,30 @@ class Tensor(InPlace, Numbers, ArrayMethods):
         """The transpose."""
         return planned(_TRANSPOSED, (self,), np.transpose, self)
 
-    def astype(self, dtype: Any, **_: Any) -> Any:
-        """Return the tensor converted to another element type; itself if it has that type."""
+    def __symgrad_apart__(self, sources: Any) -> Any:
+        """Return the tensor, or a copy if it is or sees one of ``sources``.
+
+        NumPy's functions that are no views copy, where an op may have nothing to do (``np.roll``
+        by 0). Of None it is what lies in C order.
+        """
+        if sources is None:
+            return self if self._data.flags.c_contiguous else self.clone()
+        return self if self._data.flags.writeable and not self._among(sources) else self.clone()
+
+    def _among(self, value: Any) -> bool:
+        """Tell whether the memory is that of a tensor among nested arguments."""
+        if isinstance(value, Tensor):
+            return value is self or (self._cell is not None and value._cell is self._cell)
+        if isinstance(value, dict):
+            value = tuple(value.values())
+        return isinstance(value, (tuple, list)) and any(map(self._among, value))
+
+    def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Any:
+        """Return the tensor converted to another element type: a copy, unless ``copy=False``."""
         wanted = check_dtype(np.dtype(dtype), "astype")
-        return self if wanted == self._data.dtype else CAST(self, dtype=wanted.name)
+        if wanted != self._data.dtype:
+            return CAST(self, dtype=wanted.name)
+        return self.clone() if copy else self
 
     def copy(self, order: str = "C") -> Any:
         """Return a copy, through which gradients flow."""
@@ -299,8 +319,7 @@ def reduced(
                     params = {"axis": counted(axis, data.ndim), "ddof": ddof, "keepdims": keep}
                     return bind(_SPREADS[function], (x,), params)
     given = {"axis": axis, "keepdims": keep, **more} if keep else {"axis": axis, **more}
-    result = call(function, (x,), given)
-    return result.clone() if result is x else result  # memory of its own
+    return call(function, (x,), given)
 
 
 def _folded(function: Callable[..., Any], x: Any, axis: Any = None, keepdims: bool = False) -> Any:

@@ -51,8 +51,9 @@ VIEWS = frozenset((
     np.rollaxis, np.squeeze, np.expand_dims, np.atleast_1d, np.atleast_2d, np.atleast_3d,
     np.flip, np.fliplr, np.flipud, np.rot90, np.diagonal, np.broadcast_to, np.broadcast_arrays,
     np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.real, np.imag, np.diag,
-    np.linalg.diagonal, np.linalg.matrix_transpose, np.einsum, np.diff, np.polyder,
-    np.linalg.matrix_power, np.real_if_close, np.nan_to_num, *existing("unstack"),
+    np.linalg.diagonal, np.linalg.matrix_transpose, np.einsum, np.diff, np.polyder, np.polyint,
+    np.linalg.matrix_power, np.real_if_close, np.nan_to_num, np.apply_over_axes,
+    *existing("unstack"),
 ))  # fmt: skip
 
 #: Those of several arrays that give one for each.
@@ -90,7 +91,10 @@ def related(
                  for k, part in enumerate(result)]  # fmt: skip
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     if not hasattr(result, "layout"):
-        return result
+        apart = getattr(result, "__symgrad_apart__", None)  # of eager tensors
+        if apart is None or (function in VIEWS and function is not np.ravel):
+            return result
+        return apart(None if function is np.ravel else (args, kwargs))
     if function is np.lib.stride_tricks.sliding_window_view:
         return result.sharing(args[0] if args else kwargs["x"])
     if function in VIEWS:

@@ -24,6 +24,7 @@ from ._arrays import ArrayMethods, add_operators, declines
 from ._bind import as_node, cast, kind_of
 from ._masked import Masked, masked_by
 from ._numberless import SPARSE, whole
+from ._operators import matmul_in_place
 from ._traced import Traced, as_traced, known_index
 from ._tree import Pair, flatten
 from ._views import Layout
@@ -208,6 +209,8 @@ class Complex(ArrayMethods, Pair):
             return NotImplemented
         self[...] = Traced.with_complex(_OPS[name], (self, other), {})
         return self
+
+    __imatmul__ = matmul_in_place
 
     # ---------------------------------------------------------------- what it refuses
 

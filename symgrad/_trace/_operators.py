@@ -13,13 +13,14 @@ from .._graph import Input, Node, apply
 from .._graph._types import resolve
 from .._op import Op, registry
 from .._shapes import Size
-from ..errors import UnsupportedError
+from ..errors import ShapeError, UnsupportedError
 from ._arrays import REFLECTED, declines
 from ._bind import bind, number
 from ._labelled import labelled
 from ._numberless import Numberless
 from ._views import Layout, layout_of
 from ._whole import PYTHONS, beyond, require_power
+from ._writes import require_kind
 
 _POWER = registry.ops["Power"]
 _MULTIPLY = registry.ops["Multiply"]
@@ -135,6 +136,16 @@ def _augmented(name: str, sign: str) -> Callable[[Any, Any], Any]:
         return self._in_place(name, sign, other)
 
     return method
+
+
+def matmul_in_place(self: Any, other: Any) -> Any:
+    """Carry out ``x @= other`` for all that know the array."""
+    product = self @ other
+    if product.shape != self.shape:
+        raise ShapeError(f"`@=` of shape {self.shape} with a product of shape {product.shape}")
+    require_kind(self.dtype, product.dtype, "@")
+    self[...] = product
+    return self
 
 
 def add_augmented(cls: type) -> None:

@@ -24,7 +24,7 @@ from ._known import known_number
 from ._mask_places import Places
 from ._masked import Masked, masked_by, unmasked
 from ._numberless import Numberless
-from ._operators import add_augmented, binary, makes_complex
+from ._operators import add_augmented, binary, makes_complex, matmul_in_place
 from ._stored import Stored
 from ._views import (
     Layout,
@@ -164,6 +164,8 @@ class Traced(Numberless, Stored):
         require_kind(self.dtype, result.dtype, sign)
         self._become(fitted(result, self._shape, self.dtype))
         return self
+
+    __imatmul__ = matmul_in_place
 
     #: Carries out an op with a complex operand: ``with_complex(op, operands, params)``.
     with_complex: Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]

@@ -86,7 +86,7 @@ def broadcast_to(input: Any, size: Sequence[int]) -> Any:
 @example("torch.flip(x, (0,))", "tensor([[2., 4.],\n        [3., 1.]])")
 def flip(input: Any, *dims: Any) -> Any:
     """Return the elements with axes in reverse order."""
-    return _planned(np.flip, input, sizes_of(dims))
+    return np.copy(_planned(np.flip, input, sizes_of(dims)))
 
 
 @example("torch.roll(x, 1, 0)", "tensor([[2., 4.],\n        [3., 1.]])")
@@ -173,7 +173,7 @@ def triu(input: Any, diagonal: int = 0) -> Any:
 @example("torch.diag(x)", "tensor([3., 4.])")
 def diag(input: Any, diagonal: int = 0) -> Any:
     """Return a matrix's diagonal, or the matrix with the given diagonal."""
-    return np.diag(input, diagonal)
+    return np.copy(np.diag(input, diagonal))
 
 
 # ---------------------------------------------------------------- side by side

@@ -97,7 +97,7 @@ def as_tensor(data: Any, dtype: Any = None) -> Tensor:
     tensor([0., 1., 2.])
     """
     if isinstance(data, Tensor):
-        return data if dtype is None else data.astype(dtype)
+        return data if dtype is None else data.astype(dtype, copy=False)
     if isinstance(data, np.ndarray):
         return _made(data, dtype, False, None)
     return tensor(data, dtype)

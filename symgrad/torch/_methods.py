@@ -64,8 +64,13 @@ class _Methods:
 
     # ---------------------------------------------------------------- types
 
-    def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, **_: Any) -> Any:
-        """Return the tensor in another element type, or that of another tensor."""
+    def to(
+        self: Any, *args: Any, dtype: Any = None, device: Any = None, copy: bool = False, **_: Any
+    ) -> Any:
+        """Return the tensor in another element type, or that of another tensor.
+
+        It is the tensor itself if it has that type, unless ``copy=True``.
+        """
         for given in (*args, device):
             if isinstance(given, Tensor):
                 dtype = given.dtype
@@ -73,11 +78,11 @@ class _Methods:
                 _in_memory(given)
             elif given is not None and not isinstance(given, bool):
                 dtype = given
-        return self if dtype is None else self.astype(dtype)
+        return self.astype(self.dtype if dtype is None else dtype, copy=copy)
 
     def type_as(self: Any, other: Any) -> Any:
         """Return the tensor in the element type of another one."""
-        return self.astype(other.dtype)
+        return self.astype(other.dtype, copy=False)
 
     def half(self: Any) -> Any:
         """Not there: tensors are of float64 or float32."""
@@ -185,7 +190,7 @@ def _cast(name: str, dtype: str) -> Callable[..., Any]:
     """Return the method that converts to an element type."""
 
     def convert(self: Any) -> Any:
-        return self.astype(dtype)
+        return self.astype(dtype, copy=False)
 
     convert.__name__ = name
     convert.__doc__ = f"Return the tensor in {dtype}."
