@@ -404,7 +404,21 @@ def same(a: Dimension, b: Dimension) -> bool:
     return truth
 
 
+def agree(a: Shape, b: Shape) -> bool:
+    """Tell whether shapes are equal: as expressions, or where a guard holds them equal."""
+    return len(a) == len(b) and all(map(same, a, b))
+
+
 # ---------------------------------------------------------------- laws of shapes
+
+
+def aligned(index: Sequence[Any], shape: Shape) -> tuple[Any, ...]:
+    """Return the index of an operand that broadcasts: aligned at the right, 0 along ones."""
+    if len(index) == len(shape) and 1 not in shape:
+        return tuple(index)
+    inner = index[len(index) - len(shape) :]
+    return tuple([0 if isinstance(d, int) and d == 1 else i
+                  for i, d in zip(inner, shape, strict=True)])  # fmt: skip
 
 
 def is_one(dim: Dimension) -> bool:

@@ -14,7 +14,7 @@ from .._rewrite import rewrite
 from .._shapes import Dimension
 from .._trace import Traced, as_node, substitute
 from ._branch_places import added, scattered
-from ._parts import Branch, pick, result, stand_ins, zeros
+from ._parts import Branch, counterparts, or_zeros, pick, result, stand_ins
 
 
 def push_branch(tangents: Sequence[Node | None], node: Node) -> Callable[[Node], Node | None]:
@@ -28,8 +28,7 @@ def push_branch(tangents: Sequence[Node | None], node: Node) -> Callable[[Node],
     moving = [any(t is not None for t in column)
               for column in zip(*(p for _, _, p in pushed), strict=True)]  # fmt: skip
     for body, inner, found in pushed:
-        slopes = [t if t is not None else zeros(x)
-                  for t, x in zip(found, body.outputs, strict=True)]  # fmt: skip
+        slopes = or_zeros(found, body.outputs)
         outputs = rewrite([*body.outputs, *pick(slopes, moving)])
         bodies.append(Body((*body.inputs, *inner.values()), outputs))
     operands = (*branch.operands, *pick(given, given))
@@ -60,7 +59,7 @@ def pull_branch(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) ->
         return [None] * len(node.operands)
     cases = []
     for _, _, wrt, slopes in found:
-        full = [ct if ct is not None else zeros(x) for ct, x in zip(slopes, wrt, strict=True)]
+        full = or_zeros(slopes, wrt)
         cases.append(rewrite(pick(full, flowing)))
     short = [None if branch.kept else added(column) for column in zip(*cases, strict=True)]
     bodies = []
@@ -109,12 +108,7 @@ def batch_branch(
                 for (x, f), up in zip(outputs, lifted, strict=True)]  # fmt: skip
         bodies.append(Body([wide.get(x, x) for x in body.inputs], rewrite(full)))
     made = Branch(operands[0], tuple(operands[1:]), tuple(bodies), branch.kept).node()
-
-    def counterpart(projection: Node) -> tuple[Node, bool]:
-        k = projection.params["index"]
-        return result(made, k), lifted[k]
-
-    return counterpart
+    return counterparts(made, lifted)
 
 
 def spread_branch(node: Node, flags: Sequence[bool]) -> tuple[list[bool], bool]:

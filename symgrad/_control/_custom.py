@@ -24,7 +24,7 @@ from .._shapes import Dimension, same, show
 from .._trace import Traced, as_node, cast, close_conditions, fresh, substitute
 from ..errors import ArgumentError, ShapeError
 from ._build import close
-from ._parts import result, stand_ins, zeros
+from ._parts import counterparts, or_zeros, result, stand_ins, zeros
 from ._records import BRANCH, run_branch
 from ._values import Values, at
 
@@ -90,7 +90,7 @@ def _pull(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) -> list[
 
 def _push(tangents: Sequence[Node | None], node: Node) -> Callable[[Node], Node | None]:
     operands = node.operands[1:]
-    full = [t if t is not None else zeros(x) for t, x in zip(tangents[1:], operands, strict=True)]
+    full = or_zeros(tangents[1:], operands)
     found = node.params["rule"].slopes.push(operands, full)
     return lambda projection: found[projection.params["index"]]
 
@@ -108,12 +108,7 @@ def _batch(
     inner = Body(tuple(wide.values()), rewrite([x for x, _ in found]))
     items = (("bodies", (inner,)), ("kept", False), ("rule", rule))
     made = apply(CUSTOM, tuple(operands), items, (), TOKEN)
-
-    def counterpart(projection: Node) -> tuple[Node, bool]:
-        k = projection.params["index"]
-        return result(made, k), lifted[k]
-
-    return counterpart
+    return counterparts(made, lifted)
 
 
 class Batched:
@@ -215,13 +210,9 @@ class ByPullback:
         outputs = self.results.nodes
 
         def back(cts: Sequence[Node]) -> list[Node]:
-            found = self.pull(operands, cts)
-            return [
-                ct if ct is not None else zeros(x) for ct, x in zip(found, operands, strict=True)
-            ]
+            return or_zeros(self.pull(operands, cts), operands)
 
-        pushed = transposed(back, outputs, tangents)
-        return [t if t is not None else zeros(x) for t, x in zip(pushed, outputs, strict=True)]
+        return or_zeros(transposed(back, outputs, tangents), outputs)
 
 
 class ByTangent:

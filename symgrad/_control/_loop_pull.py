@@ -23,7 +23,7 @@ from .._op import Code, Cython, Libm
 from .._reverse import dependents, pull_back
 from .._rewrite import rewrite
 from .._trace import Traced, as_node, substitute
-from ._parts import Loop, pick, project, result, stand_ins, tape, zeros
+from ._parts import Loop, or_zeros, pick, project, result, stand_ins, tape, zeros
 from ._places import by_places, only_if
 from ._sums import summed
 
@@ -164,8 +164,7 @@ class Backward:
         if loop.length is None and not any(o.op.kind == "tape" for _, o in xs):
             # A tape says how many steps there were.
             xs += [(x, o) for x, o in zip(loop.slices, loop.xs, strict=True) if o.op.kind == "tape"]
-        starts = [ct if ct is not None else zeros(x)
-                  for ct, x in zip(self.last, loop.inits, strict=True)]  # fmt: skip
+        starts = or_zeros(self.last, loop.inits)
         consts += values.consts
         more, first = values.carries, len(seeds) + len(totals)
         inputs = (loop.step, *seeds, *totals, *(x for x, _, _ in more), *(x for x, _ in xs),

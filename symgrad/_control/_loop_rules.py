@@ -13,7 +13,7 @@ from .._graph import Body, Input, Node
 from .._rewrite import rewrite
 from .._shapes import Dimension
 from .._trace import Traced, as_node, substitute
-from ._parts import Loop, pick, project, stand_ins, zeros
+from ._parts import Loop, or_zeros, pick, project, stand_ins
 
 
 def push_loop(tangents: Sequence[Node | None], node: Node) -> Callable[[Node], Node | None]:
@@ -38,7 +38,7 @@ def push_loop(tangents: Sequence[Node | None], node: Node) -> Callable[[Node], N
         if grown == moving:
             break
         moving = grown
-    news = [t if t is not None else zeros(x) for t, x in zip(pushed, loop.news, strict=False)]
+    news = or_zeros(pushed[: loop.carries], loop.news)
     steps = pick(news, moving)
     ys = pushed[loop.carries :]
     inputs = (
@@ -46,7 +46,7 @@ def push_loop(tangents: Sequence[Node | None], node: Node) -> Callable[[Node], N
         *loop.shared, *shared.values(),
     )  # fmt: skip
     outputs = rewrite([*loop.news, *steps, *loop.ys, *pick(ys, ys)])
-    inits = [t if t is not None else zeros(x) for t, x in zip(starts, loop.inits, strict=True)]
+    inits = or_zeros(starts, loop.inits)
     moved = loop.changed(
         inits=(*loop.inits, *pick(inits, moving)),
         xs=(*loop.xs, *pick(elements, elements)),

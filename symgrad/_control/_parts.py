@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -159,6 +159,16 @@ class Branch:
         return apply(OPS["Branch"], (self.index, *self.operands), items, (), TOKEN)
 
 
+def counterparts(made: Node, lifted: Sequence[bool]) -> Callable[[Node], tuple[Node, bool]]:
+    """Return what of a batched loop or branch stands for a result, and if it has the batch axis."""
+
+    def counterpart(projection: Node) -> tuple[Node, bool]:
+        k = projection.params["index"]
+        return result(made, k), lifted[k]
+
+    return counterpart
+
+
 def result(node: Node, index: int) -> Node:
     """Return a result of a loop or a branch."""
     return project(node, index, "result")
@@ -186,6 +196,11 @@ def stand_ins(nodes: Iterable[Node], name: str) -> list[Input]:
 def zeros(node: Node) -> Node:
     """Return zeros of the shape and type of ``node``."""
     return filled(0, node.shape, node.dtype)
+
+
+def or_zeros(found: Iterable[Node | None], like: Iterable[Node]) -> list[Node]:
+    """Return derivatives of ``like`` with zeros for those that are None."""
+    return [zeros(x) if d is None else d for d, x in zip(found, like, strict=True)]
 
 
 def filled(value: Any, shape: Shape, dtype: Any) -> Node:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._graph import BODIES, BODY, Node
-from .._graph._laws import agree
 from .._op import (
     COUNT,
     FLAG,
@@ -25,7 +24,7 @@ from .._op import (
     optional,
     or_none,
 )
-from .._shapes import Shape
+from .._shapes import Shape, agree
 from ._binomial import pull_slots
 from ._branch_rules import batch_branch, pull_branch, push_branch, spread_branch
 from ._loop_pull import pull_loop

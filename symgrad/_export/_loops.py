@@ -16,7 +16,7 @@ from sympy.printing.c import C99CodePrinter
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._op import ArrayOp, Placing, Reduce, Scan
-from .._shapes import Shape, as_expr, fraction_of
+from .._shapes import Shape, aligned, as_expr, fraction_of
 from ..errors import UnsupportedError
 from ._instructions import TYPES, Writer, bare, constant, map_text
 
@@ -327,12 +327,6 @@ def flat(index: Index, shape: Shape) -> str:
     for i, d in zip(index, shape, strict=True):
         position = position * d + i
     return index_text(sp.factor_terms(position) if len(shape) == 1 else position)
-
-
-def aligned(index: Index, shape: Shape) -> Index:
-    """Return the index of an operand that broadcasts."""
-    lead = len(index) - len(shape)
-    return tuple(0 if d == 1 else i for i, d in zip(index[lead:], shape, strict=True))
 
 
 def kept_steps(steps: Sequence[Node], outputs: Sequence[Node]) -> set[Node]:

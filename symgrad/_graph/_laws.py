@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 from .._op import ArrayOp, Bodied, Map, Op, is_size, registry
-from .._shapes import Shape, as_size, broadcast, hint, same, show
+from .._shapes import Shape, agree, as_size, broadcast, hint, show
 from ..errors import SymgradError
 from ._body import Body, Rule, bodies, size_symbols
 from ._leaves import Constant, Input, Iota, Literal, SizeOf
@@ -225,11 +225,6 @@ def _axes(node: Node | Draft) -> str | None:
 
 
 # ---------------------------------------------------------------- rules
-
-
-def agree(a: Shape, b: Shape) -> bool:
-    """Tell whether shapes are equal: as expressions, or where a guard holds them equal."""
-    return len(a) == len(b) and all(map(same, a, b))
 
 
 def shape_by_rule(node: Node | Draft) -> Shape:

@@ -146,7 +146,9 @@ def element_count(node: Node) -> int:
 class Linked(Protocol):
     """What can be walked over; equal ones are one."""
 
-    operands: tuple[Any, ...]
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        """What it is computed from."""
 
 
 LinkedT = TypeVar("LinkedT", bound=Linked)

@@ -18,7 +18,7 @@ from .._graph import Input, Iota, Literal, Node, SizeOf, topological
 from .._op import ArrayOp, Code, Composed, Cython, Emit, Instr, Intrinsic, Libm, Scatter
 from .._runtime import OUT_OF_RANGE
 from .._runtime._interface import constant_text, llvm_type, memory_type
-from .._shapes import Shape
+from .._shapes import Shape, aligned
 from .._state import now
 from ..errors import UnsupportedError
 from ._emitter import INDEPENDENT, Emitter
@@ -293,16 +293,6 @@ class Values:
         independent = INDEPENDENT if depth and apart else ""
         e.line(f"store {memory_type(place.dtype)} {value}, ptr {pointer}{independent}")
         e.depth = 0
-
-
-def aligned(index: Index, shape: Shape) -> Index:
-    """Return the index of a broadcast operand: aligned at the right, 0 along ones."""
-    if len(index) == len(shape) and 1 not in shape:
-        return index
-    lead = len(index) - len(shape)
-    return tuple(
-        0 if isinstance(d, int) and d == 1 else i for i, d in zip(index[lead:], shape, strict=True)
-    )
 
 
 def flat(index: Index, shape: Shape) -> Any:

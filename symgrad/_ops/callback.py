@@ -33,11 +33,10 @@ from .._op import (
     define,
     several,
 )
-from .._shapes import show
+from .._shapes import agree, show
 from .._spell import spell
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from .linear import batched_alike, no_formula
-from .operands import agree
 
 #: The functions by token, for ever: a program that calls one may turn up again.
 _functions: dict[str, Callable[..., Any]] = {}

@@ -23,6 +23,7 @@ from .._op import (
 from .._shapes import (
     Dimension,
     Shape,
+    agree,
     as_dim,
     as_expr,
     as_size,
@@ -34,7 +35,6 @@ from .._shapes import (
 )
 from .._spell import spell
 from ..errors import ShapeError
-from .operands import agree
 
 # ---------------------------------------------------------------- broadcast
 

@@ -13,12 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._shapes import Dimension, Shape, as_dim, as_size, same, show
-
-
-def agree(a: Shape, b: Shape) -> bool:
-    """Tell whether shapes are equal."""
-    return len(a) == len(b) and all(map(same, a, b))
+from .._shapes import Dimension, Shape, agree, as_dim, as_size, same, show
 
 
 def alike(operands: Sequence[Any], dtype: Any) -> str | None:

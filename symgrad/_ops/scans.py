@@ -13,9 +13,9 @@ import numpy as np
 import sympy as sp
 
 from .._op import AXIS, FLAG, ArrayOp, Code, Linear, Products, Scan, Words, define
-from .._shapes import show
+from .._shapes import agree, show
 from .movement import BROADCAST
-from .operands import agree, alike
+from .operands import alike
 from .regions import ASSEMBLE, SLICE, whole
 
 

@@ -27,12 +27,12 @@ from .._op import (
     Words,
     define,
 )
-from .._shapes import Shape, as_dim, as_size, show
+from .._shapes import Shape, agree, as_dim, as_size, show
 from .._spell import spell
 from .gathers import GATHER, counted, front, index_parts, lifted_indices, scatter_place
 from .movement import BROADCAST, RESHAPE
 from .np_common import iota
-from .operands import agree, alike, indexed
+from .operands import alike, indexed
 from .regions import SLICE, Region, element_within, index_text, overlapping, slices, whole
 
 # ---------------------------------------------------------------- regions

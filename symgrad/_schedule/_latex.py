@@ -12,7 +12,7 @@ from sympy.core.function import AppliedUndef
 
 from .._graph import Iota, Literal, Node, SizeOf
 from .._op import PROJECTIONS, ArrayOp, Bodied, Map, Words
-from .._shapes import Shape, as_expr
+from .._shapes import Shape, aligned, as_expr
 from .._symbolic import index_symbols, readable_number
 from .._symbolic._indices import rename_bound
 from .._symbolic._over import BY_NAME
@@ -99,8 +99,7 @@ def _value(node: Node, index: Index, names: Mapping[Node, str]) -> str:
     """Return an element of an operand, aligned as broadcasting does."""
     if isinstance(node, (Literal, SizeOf)):
         return str(sp.latex(_number(node)))
-    lead = len(index) - node.ndim
-    own = tuple(sp.S.Zero if d == 1 else i for i, d in zip(index[lead:], node.shape, strict=True))
+    own = aligned(index, node.shape)
     return _index_text(own[0]) if isinstance(node, Iota) else _place(names[node], own)
 
 

@@ -17,7 +17,7 @@ from sympy.core.function import AppliedUndef
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._op import ArrayOp, Words
 from .._parse import MAX_POWER_BITS, power_bits
-from .._shapes import Shape, as_expr
+from .._shapes import Shape, aligned, as_expr
 from ..errors import UnsupportedError
 from ._binders import cases, hides_cases, replaced, unevaluated
 from ._constants import as_formula, exact_number, readable_number
@@ -178,7 +178,7 @@ class Elements:
         operands = [Operand(x, asked, with_lengths(x.shape, self.lengths)) for x in node.operands]
         if node.op.kind == "map":
             # Filled in by the op's own form: SymPy's evaluation needs the real operands.
-            formula: Any = [x[_aligned(index, x.shape)] for x in operands]
+            formula: Any = [x[aligned(index, x.shape)] for x in operands]
         else:
             if not isinstance(node.op, ArrayOp):
                 raise UnsupportedError(f"the program has no formula: {Words.of(node.op).doc}")
@@ -248,11 +248,6 @@ def element_symbol(name: str, node: Node, index: tuple[Any, ...]) -> Any:
     """Return an element of a node under a name of its own."""
     kind = {"real": True} if node.dtype.kind == "f" else {"integer": True}
     return sp.IndexedBase(name, **kind)[index] if node.shape else sp.Symbol(name, **kind)
-
-
-def _aligned(index: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
-    lead = len(index) - len(shape)
-    return tuple(0 if d == 1 else i for i, d in zip(index[lead:], shape, strict=True))
 
 
 def _filled(node: Node, formula: Any, known: Mapping[sp.Symbol, Any], exact: bool) -> Any:

@@ -14,7 +14,7 @@ import sympy as sp
 from .._forks import cached_property
 from .._graph import Constant, Input, Node, as_sympy
 from .._op import ArrayOp
-from .._shapes import as_expr
+from .._shapes import aligned, as_expr
 from .._symbolic import derivative_of
 from ..errors import UnsupportedError
 
@@ -59,7 +59,9 @@ class Element:
                 raise UnsupportedError(
                     f"{op.name} has no formula, so there are no paths through it"
                 )
-            parts = tuple(self._graph.at(x, _aligned(self.index, x)) for x in self.node.operands)
+            parts = tuple(
+                self._graph.at(x, aligned(self.index, x.shape)) for x in self.node.operands
+            )
             places = tuple(sp.Dummy(f"x{k}", real=True) for k in range(len(parts)))
             return parts, places, op.sympy(*places, **self.node.params)
         formula, bases = _formula(self.node, self.index)
@@ -107,12 +109,6 @@ class Element:
     __repr__ = __str__
 
 
-def _aligned(index: tuple[int, ...], x: Node) -> tuple[int, ...]:
-    """The place in an operand that is broadcast."""
-    inner = index[len(index) - len(x.shape) :]
-    return tuple(0 if size == 1 else i for i, size in zip(inner, x.shape, strict=True))
-
-
 class _Reader:
     """What an element formula indexes."""
 
@@ -143,17 +139,3 @@ def _formula(node: Node, index: tuple[int, ...]) -> tuple[Any, dict[Any, int]]:
             f"there are no paths to be shown through {op.name}: what it reads depends on values"
         )
     return formula, {reader.base: k for k, reader in enumerate(readers)}
-
-
-def elements(output: Element) -> list[Element]:
-    """Return the elements behind one, operands before users, without recursion."""
-    done: dict[Element, None] = {}
-    stack = [output]
-    while stack:
-        top = stack[-1]
-        waiting = [x for x in top.operands if x not in done] if top not in done else []
-        if waiting:
-            stack += reversed(waiting)
-            continue
-        done.setdefault(stack.pop(), None)
-    return list(done)

@@ -21,7 +21,7 @@ from .._state import within
 from .._symbolic import derivative_of
 from .._trace import evaluate
 from ..errors import ArgumentError
-from ._elements import Element, Elements, elements
+from ._elements import Element, Elements
 from ._freeze import Record
 from ._origin import variables
 from ._tensor import Tensor
@@ -74,7 +74,7 @@ class Paths:
         limit: int,
     ) -> None:
         self.output, self.input, self._values, self._limit = output, input, values, limit
-        self._order = elements(output)
+        self._order = topological([output])
         self._counts: dict[Element, int] = {}
         for node in self._order:
             through = sum(self._counts[x] for x in node.operands)

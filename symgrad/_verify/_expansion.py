@@ -20,6 +20,7 @@ import sympy as sp
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._op import Evidence, Words
 from .._rewrite import is_length
+from .._shapes import aligned
 from ..errors import UnsupportedError, VerificationError
 from ._matrices import Element, Matrix, Position, reads
 from ._measured import Nudge, rule_of
@@ -147,7 +148,7 @@ class Expansion:
             return (yield from template(index))
         parts = []
         for x in node.operands:
-            key = (x, aligned(index, x))
+            key = (x, aligned(index, x.shape))
             part = self.memo.get(key)
             parts.append((yield key) if part is None else part)
         rule = self._rule(node)
@@ -225,13 +226,6 @@ def _size(node: Node) -> int:
 def _simple(number: Any) -> bool:
     """Tell whether a number is worth a rule of its own: a small integer or half."""
     return number.dtype.kind != "b" and bool(abs(number) <= SIMPLE and 2 * number % 1 == 0)
-
-
-def aligned(index: tuple[int, ...], operand: Node) -> tuple[int, ...]:
-    """Return the index of a broadcast operand: aligned at the right, 0 along ones."""
-    shape = operand.shape
-    lead = len(index) - len(shape)
-    return tuple([0 if d == 1 else i for i, d in zip(index[lead:], shape, strict=True)])
 
 
 def wrapped(value: int, dtype: np.dtype[Any]) -> int:
