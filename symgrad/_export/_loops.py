@@ -7,7 +7,6 @@ all others are computed where they are read. One loop nest fills each kept array
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
@@ -15,7 +14,7 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.c import C99CodePrinter
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
-from .._op import ArrayOp, Placing, Reduce, Scan
+from .._op import ArrayOp, Placing, Reader, Reduce, Scan, readers
 from .._shapes import Shape, aligned, as_expr, fraction_of
 from ..errors import UnsupportedError
 from ._instructions import TYPES, Writer, bare, constant, map_text
@@ -67,23 +66,16 @@ def index_text(expression: Any) -> str:
     return str(IndexPrinter().doprint(as_expr(expression)))
 
 
-@dataclass(frozen=True)
-class Operand:
-    """What an element formula indexes; each element asked for becomes a symbol."""
+def asking(node: Node, asked: dict[sp.Symbol, tuple[Node, Index]]) -> list[Reader]:
+    """Return a step's operands in an element formula; each element asked for becomes a symbol."""
 
-    node: Node
-    asked: dict[sp.Symbol, tuple[Node, Index]]
-
-    @property
-    def shape(self) -> Shape:
-        """The operand's shape."""
-        return self.node.shape
-
-    def __getitem__(self, index: Any) -> sp.Symbol:
-        places = index if isinstance(index, tuple) else (index,)
-        symbol = sp.Dummy("e", integer=True) if self.node.dtype.kind != "f" else sp.Dummy("e")
-        self.asked[symbol] = (self.node, places)
+    def at(k: int, places: Index) -> sp.Symbol:
+        x = node.operands[k]
+        symbol = sp.Dummy("e", integer=True) if x.dtype.kind != "f" else sp.Dummy("e")
+        asked[symbol] = (x, places)
         return symbol
+
+    return readers((x.shape for x in node.operands), at)
 
 
 class Loops:
@@ -180,7 +172,7 @@ class Loops:
         if not isinstance(op, ArrayOp):
             raise UnsupportedError(f"{op.name} has no element formula: it cannot be exported to C")
         asked: dict[sp.Symbol, tuple[Node, Index]] = {}
-        operands = [Operand(x, asked) for x in node.operands]
+        operands = asking(node, asked)
         formula = as_expr(op.element(index, *operands, **node.params))
         return self._formula(formula, node, asked)
 
@@ -300,7 +292,7 @@ class Loops:
                 index: Index, number: int = number, part: Node = part, sign: str = sign
             ) -> None:
                 asked: dict[sp.Symbol, tuple[Node, Index]] = {}
-                operands = [Operand(x, asked) for x in node.operands]
+                operands = asking(node, asked)
                 place = where(number, index, *operands, **node.params)
                 target = tuple(
                     self._wrapped(self._place(p, node, asked), d) if p in asked else as_expr(p)

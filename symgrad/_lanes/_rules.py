@@ -14,14 +14,14 @@ import numpy as np
 
 from .._graph import Literal, Node
 from .._guards import Guard, Guarded, conditions, narrowed
-from .._op import Linear, Placing
+from .._op import Linear, Placing, readers
 from .._reverse import pull, scale
 from .._shapes import Shape
 from .._trace import as_node, cast, partials
 from ._block import Block
 from ._index import Index, dim, is_single, traced
 from ._read import equal, read
-from ._views import Found, Operand, moved
+from ._views import Found, moved
 
 
 def scaled(block: Block, slope: Any, guard: Guard, rows: Sequence[Index]) -> Block | None:
@@ -97,7 +97,7 @@ def placed(node: Node, k: int, block: Block) -> Found:
     def at(number: int, index: tuple[Any, ...]) -> Any:
         return Index(rest=read(node.operands[number], index, block.lanes))
 
-    parts = [Operand(j, x.shape, at) for j, x in enumerate(node.operands)]
+    parts = readers((x.shape for x in node.operands), at)
     if op.over and k == 1:
         rows = block.rows
     elif op.over and k > 1:

@@ -6,7 +6,7 @@ in the positions, so that it is solved for them, or read from an array of intege
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Node
-from .._op import ArrayOp
+from .._op import ArrayOp, readers
 from .._shapes import Dimension, Shape, as_expr, as_size, dim_product, hint, same
 from .._trace import as_node
 from ._block import Block
@@ -32,16 +32,6 @@ class _Read:
         self.operand, self.index = operand, index
 
 
-class Operand:
-    """What an element formula reads: it notes the positions."""
-
-    def __init__(self, number: int, shape: Shape, at: Callable[[int, Any], Any]) -> None:
-        self.number, self.shape, self._at = number, shape, at
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._at(self.number, index if isinstance(index, tuple) else (index,))
-
-
 def moved(node: Node, k: int, block: Block) -> Found:
     """Views and gathers: each element of the result is one of the operand, at a known place."""
     if k != 0:
@@ -57,8 +47,8 @@ def moved(node: Node, k: int, block: Block) -> Found:
         noted.append(index)
         return sp.S.Zero
 
-    operands = [Operand(j, x.shape, at) for j, x in enumerate(node.operands)]
     assert isinstance(node.op, ArrayOp)
+    operands = readers((x.shape for x in node.operands), at)
     node.op.element(tuple(symbols), *operands, **node.params)
     [places] = noted
     return _solved(node, block, places, symbols)

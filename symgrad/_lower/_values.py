@@ -15,7 +15,19 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Input, Iota, Literal, Node, SizeOf, topological
-from .._op import ArrayOp, Code, Composed, Cython, Emit, Instr, Intrinsic, Libm, Scatter
+from .._op import (
+    ArrayOp,
+    Code,
+    Composed,
+    Cython,
+    Emit,
+    Instr,
+    Intrinsic,
+    Libm,
+    Reader,
+    Scatter,
+    readers,
+)
 from .._runtime import OUT_OF_RANGE
 from .._runtime._interface import constant_text, llvm_type, memory_type
 from .._shapes import Shape, aligned
@@ -42,20 +54,6 @@ class Place:
 
 class Read(sp.Symbol):  # type: ignore[misc]
     """A computed integer (an index array's element) inside an index expression."""
-
-
-@dataclass(frozen=True)
-class _Operand:
-    """What an element formula indexes; it answers with the index it was asked for."""
-
-    node: Node
-
-    @property
-    def shape(self) -> Shape:
-        return self.node.shape
-
-    def __getitem__(self, index: Any) -> tuple[Node, Index]:
-        return self.node, index if isinstance(index, tuple) else (index,)
 
 
 class Values:
@@ -125,7 +123,8 @@ class Values:
             if node.op.alias and self._memory(node) is not None:
                 return []
             assert isinstance(node.op, ArrayOp)
-            return [node.op.element(index, _Operand(node.operands[0]), **node.params)]
+            [x] = node.operands
+            return [node.op.element(index, Reader(x.shape, lambda at: (x, at)), **node.params)]
         if kind == "gather":
             return self._gather(node, index)
         raise AssertionError(f"{node.op.name} is not stored, and cannot be computed in place")
@@ -137,18 +136,16 @@ class Values:
         extents = {p: source.shape[a] for p, a in zip(positions, node.params["axes"], strict=True)}
         asked: list[Key] = []
 
-        class Positions(_Operand):
-            def __getitem__(inner, at: Any) -> Any:  # noqa: N805
-                key = (inner.node, at if isinstance(at, tuple) else (at,))
-                asked.append(key)
-                known = self.memo.get(key)
-                if known is None:
-                    return sp.Integer(0)
-                return self._position(inner.node, known, extents[inner.node])
+        def at(k: int, place: Index) -> Any:
+            x = node.operands[k]
+            if not k:
+                return x, place
+            asked.append((x, place))
+            known = self.memo.get((x, place))
+            return sp.Integer(0) if known is None else self._position(x, known, extents[x])
 
-        key = node.op.element(
-            index, _Operand(source), *(Positions(p) for p in positions), **node.params
-        )
+        operands = readers((x.shape for x in node.operands), at)
+        key = node.op.element(index, *operands, **node.params)
         return [*asked, key] if all(k in self.memo for k in asked) else asked
 
     def computed_index(self, make: Callable[..., Any], node: Node, first: int) -> Index:
@@ -158,15 +155,13 @@ class Values:
         if isinstance(node.op, Scatter) and node.op.several and not now().doubtful:
             extents = {}  # who says which places are alone has found them, within the result
 
-        class Positions(_Operand):
-            def __getitem__(inner, at: Any) -> Any:  # noqa: N805
-                register = self.get(inner.node, at if isinstance(at, tuple) else (at,))
-                return self._position(inner.node, register, extents.get(inner.node))
+        def at(k: int, place: Index) -> Any:
+            x = node.operands[k]
+            if k < first:
+                return x, place
+            return self._position(x, self.get(x, place), extents.get(x))
 
-        operands = [
-            Positions(x) if k >= first else _Operand(x) for k, x in enumerate(node.operands)
-        ]
-        return tuple(make(*operands))
+        return tuple(make(*readers((x.shape for x in node.operands), at)))
 
     def _position(self, node: Node, register: str, extent: Any) -> Any:
         """Return a computed index, checked against the extent, if any, unless it is constant.

@@ -7,18 +7,8 @@ from typing import Any
 
 import sympy as sp
 
-from .._op import ArrayOp, Op
+from .._op import ArrayOp, Op, Reader
 from .._shapes import Shape, as_expr
-
-
-class _Operand:
-    """Stands for the operand in an element formula, and notes the index."""
-
-    def __init__(self, shape: Shape) -> None:
-        self.shape = shape
-
-    def __getitem__(self, index: Any) -> tuple[Any, ...]:
-        return tuple(index) if isinstance(index, tuple) else (index,)
 
 
 @lru_cache(maxsize=4096)
@@ -41,7 +31,7 @@ def reading(
     free = [k for k in range(len(shape)) if k not in at]
     symbols = {k: sp.Dummy("i", integer=True, nonnegative=True) for k in free}
     index = tuple(sp.Integer(at[k]) if k in at else symbols[k] for k in range(len(shape)))
-    found = op.element(index, _Operand(operand), **dict(items))
+    found = op.element(index, Reader(operand, tuple), **dict(items))
     numbers = {symbol: free.index(k) for k, symbol in symbols.items()}
     entries: list[Any] = []
     for entry in found:

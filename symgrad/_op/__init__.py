@@ -55,6 +55,7 @@ from ._kinds import (
     Map,
     Op,
     Placing,
+    Reader,
     Reduce,
     Result,
     Routine,
@@ -62,6 +63,7 @@ from ._kinds import (
     Scatter,
     Tape,
     View,
+    readers,
 )
 from ._params import (
     AXES,
@@ -143,6 +145,7 @@ __all__ = [
     "Placing",
     "Positive",
     "Products",
+    "Reader",
     "Real",
     "Recurrence",
     "Reduce",
@@ -162,6 +165,7 @@ __all__ = [
     "one_of",
     "optional",
     "or_none",
+    "readers",
     "refuse",
     "refused",
     "registry",

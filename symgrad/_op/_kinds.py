@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -294,6 +295,22 @@ class ArrayOp(Op):
     batch: Callable[..., Any]
     fits: Callable[..., str | None] | None = None
     support: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """An operand in an element formula: its element at an index is what ``at(index)`` says."""
+
+    shape: Any
+    at: Callable[[tuple[Any, ...]], Any]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.at(index if isinstance(index, tuple) else (index,))
+
+
+def readers(shapes: Iterable[Any], at: Callable[[int, tuple[Any, ...]], Any]) -> list[Reader]:
+    """Return the operands of an element formula; ``at`` is told the operand's number as well."""
+    return [Reader(shape, partial(at, k)) for k, shape in enumerate(shapes)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

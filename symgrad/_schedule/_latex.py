@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -11,8 +10,8 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from .._graph import Iota, Literal, Node, SizeOf
-from .._op import PROJECTIONS, ArrayOp, Bodied, Map, Words
-from .._shapes import Shape, aligned, as_expr
+from .._op import PROJECTIONS, ArrayOp, Bodied, Map, Words, readers
+from .._shapes import aligned, as_expr
 from .._symbolic import index_symbols, readable_number
 from .._symbolic._indices import rename_bound
 from .._symbolic._over import BY_NAME
@@ -149,36 +148,23 @@ def _template(op: Map, items: tuple[tuple[str, Any], ...], fixed: tuple[Any, ...
 # ---------------------------------------------------------------- array steps
 
 
-@dataclass
-class _Operand:
-    """What an element formula indexes."""
-
-    node: Node
-    name: str
-
-    @property
-    def shape(self) -> Shape:
-        return self.node.shape
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(self.node, (Literal, SizeOf)):
-            return _number(self.node)
-        places = index if isinstance(index, tuple) else (index,)
-        if isinstance(self.node, Iota):
-            return places[0]
-        kind = {"real": True} if self.node.dtype.kind == "f" else {"integer": True}
-        if not self.node.shape:
-            return sp.Symbol(self.name, **kind)
-        return sp.IndexedBase(sp.Symbol(self.name, **kind))[places]
-
-
 def _element(node: Node, index: Index, names: Mapping[Node, str], taken: set[str]) -> str:
     assert isinstance(node.op, ArrayOp)
-    operands = [_Operand(x, names[x]) for x in node.operands]
+
+    def at(k: int, place: Index) -> Any:
+        x = node.operands[k]
+        if isinstance(x, (Literal, SizeOf)):
+            return _number(x)
+        if isinstance(x, Iota):
+            return place[0]
+        symbol = sp.Symbol(names[x], **{"real" if x.dtype.kind == "f" else "integer": True})
+        return sp.IndexedBase(symbol)[place] if x.shape else symbol
+
+    operands = readers((x.shape for x in node.operands), at)
     formula = as_expr(node.op.element(index, *operands, **node.params))
     for over in formula.atoms(AppliedUndef):
         made = BY_NAME.get(type(over).__name__)
         if made is not None:
             formula = formula.xreplace({over: made(*over.args)})
-    used = taken | {o.name for o in operands} | {str(i) for i in index}
+    used = taken | {names[x] for x in node.operands} | {str(i) for i in index}
     return str(sp.latex(rename_bound(formula, used)))

@@ -15,7 +15,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
-from .._op import ArrayOp, Words
+from .._op import ArrayOp, Words, readers
 from .._parse import MAX_POWER_BITS, power_bits
 from .._shapes import Shape, aligned, as_expr
 from ..errors import UnsupportedError
@@ -55,22 +55,6 @@ def sympy_depth() -> Iterator[None]:
         yield
     except RecursionError:
         raise UnsupportedError(TOO_LARGE) from None
-
-
-@dataclass
-class Operand:
-    """What an element formula indexes: each element asked for becomes a symbol."""
-
-    node: Node
-    asked: dict[sp.Symbol, Key]
-    shape: Shape
-
-    def __getitem__(self, index: Any) -> sp.Symbol:
-        places = index if isinstance(index, tuple) else (index,)
-        whole = self.node.dtype.kind != "f"
-        symbol = sp.Dummy("e", integer=True) if whole else sp.Dummy("e", real=True)
-        self.asked[symbol] = (self.node, tuple(map(as_expr, places)))
-        return symbol
 
 
 @dataclass
@@ -175,7 +159,14 @@ class Elements:
         if node.op.kind == "leaf":
             return _Frame(key, self._leaf(node, index), [])
         asked: dict[sp.Symbol, Key] = {}
-        operands = [Operand(x, asked, with_lengths(x.shape, self.lengths)) for x in node.operands]
+
+        def at(k: int, place: tuple[Any, ...]) -> sp.Symbol:  # each element becomes a symbol
+            x = node.operands[k]
+            symbol = sp.Dummy("e", **{"real" if x.dtype.kind == "f" else "integer": True})
+            asked[symbol] = (x, tuple(map(as_expr, place)))
+            return symbol
+
+        operands = readers((with_lengths(x.shape, self.lengths) for x in node.operands), at)
         if node.op.kind == "map":
             # Filled in by the op's own form: SymPy's evaluation needs the real operands.
             formula: Any = [x[aligned(index, x.shape)] for x in operands]

@@ -13,7 +13,7 @@ import sympy as sp
 
 from .._forks import cached_property
 from .._graph import Constant, Input, Node, as_sympy
-from .._op import ArrayOp
+from .._op import ArrayOp, readers
 from .._shapes import aligned, as_expr
 from .._symbolic import derivative_of
 from ..errors import UnsupportedError
@@ -109,17 +109,6 @@ class Element:
     __repr__ = __str__
 
 
-class _Reader:
-    """What an element formula indexes."""
-
-    def __init__(self, slot: int, node: Node) -> None:
-        self.base, self.shape = sp.IndexedBase(f"x{slot}", real=True), node.shape
-
-    def __getitem__(self, index: Any) -> Any:
-        # A leading 0, because a number has no index.
-        return self.base[(0, *(index if isinstance(index, tuple) else (index,)))]
-
-
 def _formula(node: Node, index: tuple[int, ...]) -> tuple[Any, dict[Any, int]]:
     op = node.op
     sizes = [int(np.prod(x.shape, dtype=int)) for x in node.operands]
@@ -129,8 +118,10 @@ def _formula(node: Node, index: tuple[int, ...]) -> tuple[Any, dict[Any, int]]:
             f"there are no paths to be shown through {op.name} of {largest} elements: "
             "use smaller arrays, or sg.derivative, which writes array ops in index notation"
         )
-    readers = [_Reader(k, x) for k, x in enumerate(node.operands)]
-    formula = as_expr(op.element(tuple(map(sp.Integer, index)), *readers, **node.params)).doit()
+    bases = [sp.IndexedBase(f"x{k}", real=True) for k in range(len(node.operands))]
+    # A leading 0, because a number has no index.
+    operands = readers((x.shape for x in node.operands), lambda k, place: bases[k][(0, *place)])
+    formula = as_expr(op.element(tuple(map(sp.Integer, index)), *operands, **node.params)).doit()
     reads = formula.atoms(sp.Indexed)
     if not all(i.is_Integer for r in reads for i in r.indices) or formula.free_symbols - {
         s for r in reads for s in r.free_symbols
@@ -138,4 +129,4 @@ def _formula(node: Node, index: tuple[int, ...]) -> tuple[Any, dict[Any, int]]:
         raise UnsupportedError(
             f"there are no paths to be shown through {op.name}: what it reads depends on values"
         )
-    return formula, {reader.base: k for k, reader in enumerate(readers)}
+    return formula, {base: k for k, base in enumerate(bases)}

@@ -9,7 +9,6 @@ yield the ``(node, index)`` they need and are sent its scalar.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -17,8 +16,8 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from .._graph import Node
-from .._op import ArrayOp
-from .._shapes import Shape, as_expr
+from .._op import ArrayOp, readers
+from .._shapes import as_expr
 from ..errors import UnsupportedError
 from ._closures import RELATIONS, Closure, closure
 from ._rules import Calculus
@@ -95,25 +94,6 @@ Recipe = Callable[[Environment], Steps]
 DECISIONS = ("Argmax", "Argmin", "Any", "All")
 
 
-@dataclass(frozen=True)
-class Reader:
-    """What an element formula indexes; each read becomes a symbol in the formula."""
-
-    node: Node
-    reads: dict[sp.Symbol, tuple[Node, tuple[Any, ...]]]
-
-    @property
-    def shape(self) -> Shape:
-        """The operand's shape."""
-        return self.node.shape
-
-    def __getitem__(self, index: Any) -> sp.Symbol:
-        whole = self.node.dtype.kind != "f"
-        symbol = sp.Dummy("e", integer=True) if whole else sp.Dummy("e", real=True)
-        self.reads[symbol] = (self.node, index if isinstance(index, tuple) else (index,))
-        return symbol
-
-
 class Template:
     """The element formula of a node, as a recipe.
 
@@ -133,7 +113,14 @@ class Template:
         self.index = [
             sp.Dummy(f"i{k}", integer=True, nonnegative=True) for k in range(len(node.shape))
         ]
-        operands = [Reader(x, self.reads) for x in node.operands]
+
+        def at(k: int, place: tuple[Any, ...]) -> sp.Symbol:  # each read becomes a symbol
+            x = node.operands[k]
+            symbol = sp.Dummy("e", **{"real" if x.dtype.kind == "f" else "integer": True})
+            self.reads[symbol] = (x, place)
+            return symbol
+
+        operands = readers((x.shape for x in node.operands), at)
         formula = node.op.element(tuple(self.index), *operands, **node.params)
         self.recipe = self._compile(as_expr(formula))
 
