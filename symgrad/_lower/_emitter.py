@@ -110,6 +110,17 @@ class Emitter:
         self.module.declare(full, kind, [kind] * len(values) + ["i1"] * len(extra))
         return self.op(f"call {kind} @{full}({', '.join(arguments)})")
 
+    def least(self, a: str, b: str | int, word: str = "smin") -> str:
+        """Return the smaller of two sizes; the larger for ``"smax"``."""
+        self.module.declare(f"llvm.{word}.i64", "i64", ["i64", "i64"])
+        return self.op(f"call i64 @llvm.{word}.i64(i64 {a}, i64 {b})")
+
+    def copy(self, target: str, source: str, size: str) -> None:
+        """Copy so many bytes."""
+        self.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
+        places = f"ptr {target}, ptr {source}"
+        self.line(f"call void @llvm.memcpy.p0.p0.i64({places}, i64 {size}, i1 0)")
+
     def call_simd(self, name: str, dtype: Any, *values: str) -> str:
         """Call a SIMD function for one element, with its variants attached; "" if there is none."""
         symbol, variants = self.module.simd(name, dtype, len(values))

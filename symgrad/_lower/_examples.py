@@ -161,22 +161,19 @@ class _Part(Writer):
         given = [Lane(self, x, self.memory) for x in inputs[:elements]]
         found = [Lane(self, x, self.memory) for x in loop.body.outputs]
         first, lane, count = (e.op("alloca i64") for _ in range(3))
-        e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         last = e.op("sub i64 %end, 1")
         self.allocate()
         with self.counted(first, "%begin", "%end", LANES) as group:
             with self.counted(lane, "0", LANES) as k:
                 # The last example again where there are no more.
-                place = e.op(f"add i64 {group}, {k}")
-                number = e.op(f"call i64 @llvm.smin.i64(i64 {place}, i64 {last})")
+                number = e.least(e.op(f"add i64 {group}, {k}"), last)
                 e.line(f"store i64 {number}, ptr {count}")
                 sources = [count, *(r.at(number) for r in self.elements)]
                 for x, source in zip(given, sources, strict=True):
                     x.spread(k, source)
             arguments = [f"ptr {x.pointer}" for x in given]
             self.call(run, [*arguments, *self.shared], [x.pointer for x in found], self.results)
-            rest = e.op(f"sub i64 %end, {group}")
-            some = e.op(f"call i64 @llvm.smin.i64(i64 {rest}, i64 {LANES})")
+            some = e.least(e.op(f"sub i64 %end, {group}"), LANES)
             with self.counted(lane, "0", some) as k:
                 number = e.op(f"add i64 {group}, {k}")
                 for x, row in zip(found, self.rows, strict=True):

@@ -123,8 +123,7 @@ def cascade_functions(module: Module, kind: str) -> str:
     name = f"cascade.{kind}"
     text = CASCADE.replace("TYPE", kind).replace("NAME", name)
     text = text.replace("ZERO", constant_text(0, "f" if kind == "float" else "d"))
-    if text not in module.functions:
-        module.functions.insert(0, text)
+    module.helper(text)
     return name
 
 
@@ -202,8 +201,7 @@ done:
   ret void
 }}
 """
-    if text not in module.functions:
-        module.functions.insert(0, text)
+    module.helper(text)
     return name
 
 

@@ -69,6 +69,11 @@ class Module:
         """Declare an external function once."""
         self.declarations.setdefault(name, f"declare {result} @{name}({', '.join(arguments)})")
 
+    def helper(self, text: str) -> None:
+        """Add a function once, before those that call it."""
+        if text not in self.functions:
+            self.functions.insert(0, text)
+
     def pointer(self, symbol: str) -> str:
         """Return the constant that holds the address of an external function."""
         name = f"@at.{symbol}"

@@ -213,8 +213,7 @@ class NestWriter:
         e, block = self.emitter, f"%block{self.loops.innermost}"
         for pointer, size in self.rows.items():
             e.module.declare("llvm.prefetch.p0", "void", ["ptr", *["i32 immarg"] * 3])
-            if PREFETCH not in e.module.functions:
-                e.module.functions.insert(0, PREFETCH)
+            e.module.helper(PREFETCH)
             row, (first, last) = e.index(size), (e.label("%first"), e.label("%last"))
             self.block[0].extend([
                 f"  {first} = mul i64 {block}, {row}",

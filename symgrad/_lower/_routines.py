@@ -155,11 +155,7 @@ class Call:
 
     def copy(self, target: str, source: str, count: Dimension) -> None:
         """Copy elements."""
-        self.e.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
-        total = self.size(as_expr(count) * self.width)
-        self.e.line(
-            f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {total}, i1 0)"
-        )
+        self.e.copy(target, source, self.size(as_expr(count) * self.width))
 
     # ---------------------------------------------------------------- steps
 
@@ -214,9 +210,7 @@ class Call:
         if data:
             extra = f"@{found[0]}.data"
             e.module.declarations[extra] = f"{extra} = external global i8"
-        tables = [self._table("ptr", arguments)]
-        tables += [self._table("i64", [self.size(n) for n in part]) for part in (sizes, steps)]
-        e.line(f"call void {function}({', '.join(f'ptr {t}' for t in tables)}, ptr {extra})")
+        self._called(function, arguments, sizes, steps, extra)
 
     def ufunc_loop(
         self, symbol: str, arguments: Sequence[str], sizes: Sequence[Dimension],
@@ -230,9 +224,16 @@ class Call:
         if ufunc_data(symbol):
             extra = f"@{symbol}.data"
             e.module.declarations[extra] = f"{extra} = external global i8"
+        self._called(f"@{symbol}", arguments, sizes, steps, extra)
+
+    def _called(
+        self, function: str, arguments: Sequence[str], sizes: Sequence[Dimension],
+        steps: Sequence[Dimension], extra: str,
+    ) -> None:  # fmt: skip
+        """Call an inner loop of a universal function with its tables."""
         tables = [self._table("ptr", arguments)]
         tables += [self._table("i64", [self.size(n) for n in part]) for part in (sizes, steps)]
-        e.line(f"call void @{symbol}({', '.join(f'ptr {t}' for t in tables)}, ptr {extra})")
+        self.e.line(f"call void {function}({', '.join(f'ptr {t}' for t in tables)}, ptr {extra})")
 
     def _table(self, kind: str, values: Sequence[str]) -> str:
         """Return a pointer to an array of values on the stack."""

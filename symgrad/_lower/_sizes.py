@@ -86,8 +86,7 @@ def _admit(e: Emitter, sizes: Sequence[sp.Symbol], bound: Bound) -> None:
     if sizes:
         least = e.index(sizes[0])
         for symbol in sizes[1:]:
-            e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
-            least = e.op(f"call i64 @llvm.smin.i64(i64 {least}, i64 {e.index(symbol)})")
+            least = e.least(least, e.index(symbol))
         checks.append(e.op(f"icmp sgt i64 {least}, 1"))
     if bound:
         checks.append(_below(e, bound))

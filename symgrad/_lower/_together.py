@@ -82,17 +82,15 @@ def write_together(
     inner = Frame(frame.place, frame.result, frame.sizes, more=("%begin", "%end", JOINED))
     e = Emitter(module)
     e.bind_sizes(frame.sizes)
-    for helper in ("llvm.smin.i64", "llvm.smax.i64"):
-        module.declare(helper, "i64", ["i64", "i64"])
     rows = [e.index(as_expr(nest.domain[0])) for nest in nests]
     total = e.op(f"add i64 {rows[0]}, 1")
     width = e.index(as_expr(dim_product(nests[0].domain[1:])))
-    turn = e.op(f"udiv i64 {TURN}, {e.op(f'call i64 @llvm.smax.i64(i64 {width}, i64 1)')}")
-    step = e.op(f"call i64 @llvm.smax.i64(i64 {turn}, i64 1)")
+    turn = e.op(f"udiv i64 {TURN}, {e.least(width, 1, 'smax')}")
+    step = e.least(turn, 1, "smax")
     e.line("br label %turn")
     e.lines[0] += ["turn:", "  %row = phi i64 [ %begin, %entry ], [ %next, %turn ]"]
     e.line(f"%next = add nuw nsw i64 %row, {step}")
-    stop = e.op("call i64 @llvm.smin.i64(i64 %next, i64 %end)")
+    stop = e.least("%next", "%end")
     last = e.op(f"icmp sge i64 {stop}, {total}")
     cost = 0
     for k, (nest, count) in enumerate(zip(nests, rows, strict=True)):
@@ -100,9 +98,7 @@ def write_together(
         NestWriter(module, f"{name}.{k}", nest, own, cut=cut).write(stored)
         inner.pointers.update(own.pointers)
         cost += cost_of(nest, len(own.pointers))
-        first, end = (
-            e.op(f"call i64 @llvm.smin.i64(i64 {x}, i64 {count})") for x in ("%row", stop)
-        )
+        first, end = (e.least(x, count) for x in ("%row", stop))
         end = e.op(f"select i1 {last}, i64 {count}, i64 {end}")
         given = [f"ptr {p}" for p in own.pointers] + size_parameters(own.sizes)
         given += [f"i64 {first}", f"i64 {end}", "i64 0"]

@@ -72,8 +72,7 @@ def _emit_number(e: Any, _: Any, *values: str, ufunc: str, types: str) -> str:
         f"define internal {llvm_type(result)} @{symbol}.one({', '.join(parameters)}) noinline #0 "
         "{\n" + "\n".join([*one.lines[0], f"  ret {llvm_type(result)} {found}"]) + "\n}\n"
     )
-    if text not in e.module.functions:
-        e.module.functions.insert(0, text)
+    e.module.helper(text)
     arguments = (f"{llvm_type(d)} {v}" for d, v in zip(given, values, strict=True))
     register: str = e.op(f"call {llvm_type(result)} @{symbol}.one({', '.join(arguments)})")
     return register

@@ -421,15 +421,13 @@ class Unit:
 
     def copy(self, e: Emitter, target: Place, source: Place, node: Node) -> None:
         """Copy an array of the size of ``node``."""
-        self.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
         size = e.index(as_expr(dim_product(node.shape)) * node.dtype.itemsize)
-        pointers = [
+        to, start = (
             p.pointer if p.slot is None
             else e.op(f"getelementptr inbounds i64, ptr {p.pointer}, i64 {p.slot}")
             for p in (target, source)
-        ]  # fmt: skip
-        places = ", ".join(f"ptr {p}" for p in pointers)
-        e.line(f"call void @llvm.memcpy.p0.p0.i64({places}, i64 {size}, i1 0)")
+        )  # fmt: skip
+        e.copy(to, start, size)
 
 
 def folded_in_memory(tasks: Plan) -> Iterator[tuple[Node, Any]]:

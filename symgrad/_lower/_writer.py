@@ -105,13 +105,8 @@ class Writer:
 
     def copy(self, target: str, source: str, size: Dimension) -> None:
         """Copy memory, unless it is there already."""
-        if target == source:
-            return
-        self.e.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
-        count = self.e.index(as_expr(size))
-        self.e.line(
-            f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {count}, i1 0)"
-        )
+        if target != source:
+            self.e.copy(target, source, self.e.index(as_expr(size)))
 
     def move(self, node: Node, k: int, target: str) -> None:
         """Store the number that is output ``k`` of the body."""

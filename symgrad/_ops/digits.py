@@ -55,8 +55,7 @@ def _magnitude(e: Any, dtype: Any, x: str) -> str:
 def _gcd(e: Any, dtype: Any, x: str, y: str) -> str:
     kind = e.type(dtype)
     text = _GCD.replace("KIND", kind)
-    if text not in e.module.functions:
-        e.module.functions.insert(0, text)
+    e.module.helper(text)
     a, b = _magnitude(e, dtype, x), _magnitude(e, dtype, y)
     return str(e.op(f"call {kind} @gcd.{kind}({kind} {a}, {kind} {b})"))
 

@@ -135,8 +135,7 @@ def _write_argsort(r: Any) -> None:
     text = _MERGE.replace("LESS", _LATER[r.dtype.kind]).replace("KIND", r.kind)
     name = f"argsort.{r.dtype.kind}.{r.kind}"
     text = text.replace(f"@argsort.{r.kind}", f"@{name}")
-    if text not in r.e.module.functions:
-        r.e.module.functions.insert(0, text)
+    r.e.module.helper(text)
     r.e.line(f"call void @{name}(ptr {x}, ptr {out}, ptr {r.work(n, 'i64')}, i64 {r.size(n)})")
 
 
