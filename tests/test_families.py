@@ -51,11 +51,18 @@ FAR: dict[str, list[tuple[float, ...]]] = {
         (50.0, 2.0, 0.8),
         (700.0, 900.0, 0.47),
     ],
+    "FaddeevaReal": [(-6.9, 1e-10), (30.0, 1e-3), (0.3, 7.0), (1e5, 2.0), (1e-9, 0.4), (3.0, 0.0)],
+    "FaddeevaImag": [(-6.9, 1e-10), (30.0, 1e-3), (0.3, 7.0), (1e5, 2.0), (1e-9, 0.4), (3.0, 0.0)],
+    "VoigtProfile": [(40.0, 1.0, 1e-3), (1e6, 1.0, 0.5), (2.0, 1e-9, 0.5), (-3.0, 1.0, 1e-9)],
+    "VoigtDispersion": [(40.0, 1.0, 1e-3), (1e6, 1.0, 0.5), (2.0, 1e-9, 0.5), (-3.0, 1.0, 1e-9)],
     "HazardExcess": [(-30.0,), (-4.0,), (2.5,), (2.6,), (8.0,), (1e3,)],
 }
 
 #: Higher derivatives that change sign are as exact as what they are the sum of.
-CHANGING = {"GammaShape": 2e-14, "BetaShape": 1e-13, "OtherBetaShape": 1e-13}
+CHANGING = {
+    "GammaShape": 2e-14, "BetaShape": 1e-13, "OtherBetaShape": 1e-13, "FaddeevaReal": 2e-13,
+    "FaddeevaImag": 2e-13, "VoigtProfile": 2e-13, "VoigtDispersion": 2e-13,
+}  # fmt: skip
 
 
 def decay(x: Any, order: int) -> Any:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.fft
@@ -587,11 +588,72 @@ def test_a_table_that_changes_in_place() -> None:
 
 
 def test_voigt_profile() -> None:
-    x = np.linspace(-6.0, 6.0, 25)
-    for sigma, gamma in ((0.4, 0.2), (1.0, 0.01), (0.1, 3.0), (1.0, 0.0)):
+    """In the far wings and without a normal or Lorentzian part, too."""
+    x = np.append(np.linspace(-6.0, 6.0, 25), [40.0, -1e6, 1e200, np.inf, np.nan])
+    f = sg.compile(lambda x, s, g: scipy.special.voigt_profile(x, s, g))
+    widths = [
+        (0.4, 0.2), (1.0, 0.01), (0.1, 3.0), (1.0, 0.0), (0.0, 0.5), (0.0, 0.0), (1e-9, 1e-12),
+        (-1.0, 0.5), (1.0, -0.5), (np.inf, 1.0), (1.0, np.inf), (np.nan, 1.0), (0.0, np.nan),
+    ]  # fmt: skip
+    for sigma, gamma in widths:
         want = scipy.special.voigt_profile(x, sigma, gamma)
-        f = sg.compile(lambda x, s, g: scipy.special.voigt_profile(x, s, g))
-        np.testing.assert_allclose(f(x, sigma, gamma), want, rtol=0, atol=4e-15 * want.max())
+        np.testing.assert_allclose(f(x, sigma, gamma), want, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [(0.3, 1.0, 0.5), (50.0, 0.1, 1e-3), (1e3, 1.0, 0.1), (2.0, 1e-3, 0.5), (3.0, 1.0, 1e-9)],
+)
+def test_derivatives_of_voigt_profiles_keep_their_digits(point: tuple[float, ...]) -> None:
+    def exact(x: Any, sigma: Any, gamma: Any) -> Any:
+        z = (x + 1j * gamma) / (sigma * mpmath.sqrt(2))
+        w = mpmath.exp(-z * z) * mpmath.erfc(-1j * z)
+        return mpmath.re(w) / (sigma * mpmath.sqrt(2 * mpmath.pi))
+
+    f = sg.hessian(lambda p: scipy.special.voigt_profile(p[0], p[1], p[2]))
+    g = sg.grad(lambda p: scipy.special.voigt_profile(p[0], p[1], p[2]))
+    units = np.eye(3, dtype=int)
+    with mpmath.workdps(60):
+        slopes = [float(mpmath.diff(exact, point, tuple(map(int, e)))) for e in units]
+        second = [
+            [float(mpmath.diff(exact, point, tuple(map(int, e + d)))) for e in units] for d in units
+        ]
+    np.testing.assert_allclose(g(np.array(point)), slopes, rtol=1e-13)
+    np.testing.assert_allclose(f(np.array(point)), second, rtol=1e-12)
+
+
+def test_a_voigt_profile_without_a_normal_part_is_differentiated() -> None:
+    def profile(p: Any) -> Any:
+        return scipy.special.voigt_profile(p[0], p[1], p[2])
+
+    x, gamma = 0.7, 0.5
+    square = x * x + gamma * gamma
+    slopes = [-2 * x * gamma, 0.0, square - 2 * gamma * gamma]
+    np.testing.assert_allclose(
+        sg.grad(profile)(np.array([x, 0.0, gamma])),
+        np.array(slopes) / square**2 / np.pi,
+        rtol=1e-14,
+    )
+
+
+def test_faddeeva_function() -> None:
+    places = np.array([1 + 2j, -0.5 + 0.1j, 3 + 0j, 1e-12 + 0j, 0.2 - 1j, 5.9 + 1e-9j, 1e5 + 1j])
+    wild = np.array([np.inf + 0j, np.nan + 1j, 1 - 27j, -30j, -1e300 + 1j])
+    w = sg.compile(lambda z: scipy.special.wofz(z))
+    parts = sg.compile(lambda z: (scipy.special.wofz(z).real, scipy.special.wofz(z).imag))
+    want = scipy.special.wofz(places)
+    np.testing.assert_allclose(parts(places), (want.real, want.imag), rtol=1e-13)
+    np.testing.assert_allclose(w(wild), scipy.special.wofz(wild), rtol=1e-12)
+    assert w(places.astype(np.complex64)).dtype == np.complex64
+    assert w(places[:0]).shape == (0,)
+    slope = sg.vmap(sg.grad(lambda z: scipy.special.wofz(z), holomorphic=True))(places)
+    with mpmath.workdps(60):
+        for z, found in zip(places, slope, strict=True):
+            exact = mpmath.diff(lambda z: mpmath.exp(-z * z) * mpmath.erfc(-1j * z), mpmath.mpc(z))
+            assert abs(found - exact) < 1e-14 * abs(exact)
+    assert sg.grad(lambda x: np.real(scipy.special.wofz(x)))(1.5) == pytest.approx(
+        -3 * np.exp(-2.25), rel=1e-14
+    )
 
 
 def test_multivariate_normal() -> None:

@@ -6,8 +6,8 @@ in floating point, from which the quantile functions start. Certificates differe
 differences (``symgrad._verify._measured``), so no derivative is written here.
 
 Source of the definitions: NIST Digital Library of Mathematical Functions, https://dlmf.nist.gov,
-sections 7.2, 8.2, 8.17, 8.19, 10.46, 10.61, 10.63, 11.2, 13.2, 22.16 and 25.12; D. B. Owen, Tables
-for computing bivariate normal probabilities, Annals of Mathematical Statistics 27, 1956.
+sections 7.2, 7.10, 8.2, 8.17, 8.19, 10.46, 10.61, 10.63, 11.2, 13.2, 22.16 and 25.12; D. B. Owen,
+Tables for computing bivariate normal probabilities, Annals of Mathematical Statistics 27, 1956.
 """
 
 from __future__ import annotations
@@ -289,3 +289,41 @@ def normal_log_quantile(c: Any, guess: Any, y: Any) -> Any:
 
     return _root(c, guess, lambda x: c.ln(below(x)) - y,
                  lambda x: c.exp(-x * x / 2) / c.sqrt(2 * c.pi) / below(x))  # fmt: skip
+
+
+# ---------------------------------------------------------------- Faddeeva's function
+
+
+def _faddeeva(c: Any, z: Any, order: int) -> Any:
+    """A derivative of ``exp(-z*z)*erfc(-i*z)``, by its differential equation."""
+    with c.workprec(c.prec + 8 * (order + 1) + 4 * order * max(0, c.mag(z))):
+        before, here = c.zero, c.exp(-z * z) * c.erfc(-1j * z)
+        for k in range(order):
+            more = 2 * k * before if k else -2j / c.sqrt(c.pi)
+            before, here = here, -2 * z * here - more
+    return here
+
+
+def _voigt(c: Any, x: Any, sigma: Any, gamma: Any, order: int) -> Any:
+    scale = sigma * c.sqrt(2)
+    return _faddeeva(c, (x + 1j * gamma) / scale, order) / scale ** (order + 1) / c.sqrt(c.pi)
+
+
+def faddeeva_real(c: Any, guess: Any, x: Any, y: Any, order: int = 0) -> Any:
+    """The real part of a derivative of Faddeeva's function."""
+    return c.re(_faddeeva(c, x + 1j * y, order))
+
+
+def faddeeva_imag(c: Any, guess: Any, x: Any, y: Any, order: int = 0) -> Any:
+    """The imaginary part of a derivative of Faddeeva's function."""
+    return c.im(_faddeeva(c, x + 1j * y, order))
+
+
+def voigt_profile(c: Any, guess: Any, x: Any, sigma: Any, gamma: Any, order: int = 0) -> Any:
+    """A derivative of Voigt's profile by x."""
+    return c.re(_voigt(c, x, sigma, gamma, order))
+
+
+def voigt_dispersion(c: Any, guess: Any, x: Any, sigma: Any, gamma: Any, order: int = 0) -> Any:
+    """The imaginary part that belongs to it."""
+    return c.im(_voigt(c, x, sigma, gamma, order))
