@@ -470,3 +470,40 @@ def test_no_unknowns_are_refused_by_name() -> None:
     for solve in (so.root, so.fsolve):
         with pytest.raises(ValueError, match="x0 is empty"):
             sg.compile(lambda a, solve=solve: solve(lambda x: a * x, np.zeros(0)))(1.0)
+
+
+@pytest.mark.parametrize("tol", [1e-8, 1e-12, 1e-14])
+def test_a_level_near_rounding_is_reached_by_slopes(tol: float) -> None:
+    """The value cannot tell the last steps from each other; its gradient can."""
+
+    def lowest(p: Any) -> Any:
+        def value(x: Any) -> Any:
+            return np.sum((x - p) ** 2 * p) + np.sum(x**4)
+
+        found = so.minimize(value, [0.1, 0.2], tol=tol)
+        return found.x, found.success
+
+    p = np.array([1.1, 0.7])
+    x, success = sg.compile(lowest)(p)
+    assert success
+    np.testing.assert_allclose(2 * p * (x - p) + 4 * x**3, 0.0, atol=4e-15)
+    slopes = sg.jacobian(lambda p: lowest(p)[0])(p)
+    np.testing.assert_allclose(
+        np.diagonal(slopes), (4 * p - 2 * x) / (2 * p + 12 * x * x), rtol=1e-13
+    )
+
+
+def test_a_minimum_is_given_where_the_level_is_below_rounding() -> None:
+    """With the status of SciPy's that says so, and its derivatives."""
+
+    def lowest(p: Any) -> Any:
+        found = so.minimize(
+            lambda x: 1e12 * np.sum(np.cosh(x - p)) + np.sum(np.sin(x)), [0.1, 0.2], tol=1e-14
+        )
+        return found.x, found.success, found.status
+
+    p = np.array([0.25, 0.5])
+    x, success, status = sg.compile(lowest)(p)
+    np.testing.assert_allclose(x, p, atol=1e-11)
+    assert success == (status == 0)
+    np.testing.assert_allclose(sg.jacobian(lambda p: lowest(p)[0])(p), np.eye(2), atol=1e-11)

@@ -125,15 +125,16 @@ def descend(
         gained = s.near.value - there.value
         finite = np.isfinite(there.value + np.sum(there.slope) + np.sum(there.bend))
         ratio = np.where(finite & (promised > 0), gained / promised, -1.0)
-        good = ratio > 1e-4
+        # No smaller value can be told from this one; a smaller slope can.
+        flat = finite & (np.abs(promised) <= 4 * EPS * np.abs(s.near.value))
+        better = flat & (steepest(new, there.slope) < steepest(s.x, s.near.slope))
+        good = (ratio > 1e-4) | better
 
         length, size = np.sqrt(move @ move), np.sqrt(s.x @ s.x)
         by_value = finite & (gained < tests.ftol * s.near.value) & (ratio > 0.25)
         by_step = finite & (length < tests.xtol * (tests.xtol + size))
-        # No smaller value can be told from this one.
-        flat = finite & (np.abs(promised) <= 4 * EPS * np.abs(s.near.value))
         status = np.where(by_value & by_step, BOTH, np.where(by_value, VALUE,
-                 np.where(by_step | flat, STEP, RUNNING)))  # fmt: skip
+                 np.where(~better & (by_step | flat), STEP, RUNNING)))  # fmt: skip
         status = np.where((status == RUNNING) & (s.damping > 1e20), STUCK, status)
         near = Model(*(np.where(good, a, b) for a, b in zip(there, s.near, strict=True)))
         x = np.where(good, new, s.x)
@@ -147,9 +148,12 @@ def descend(
             status,
         )  # fmt: skip
 
-    def is_level(x: Any, slope: Any) -> Any:
+    def steepest(x: Any, slope: Any) -> Any:
         steep = np.abs(slope) if box is None else np.where(box.free(x, slope), np.abs(slope), 0.0)
-        return np.max(steep) <= tests.gtol
+        return np.max(steep)
+
+    def is_level(x: Any, slope: Any) -> Any:
+        return steepest(x, slope) <= tests.gtol
 
     x = start if box is None else box.inside(start)
     near = model(x)
@@ -169,14 +173,25 @@ def _ended(found: State, box: Box | None) -> Any:
 
     A step may be short because it is damped: without damping there is to be little left.
     """
+    rest, length, size = _ahead(found, box)
+    little = (rest <= 1e-4 * np.abs(found.near.value)) | (length <= 1e-4 * (size + 1e-4))
+    return (found.status == GRADIENT) | (found.status <= RUNNING) | little
+
+
+def at_rounding(found: State, box: Box | None) -> Any:
+    """Tell whether a descent has ended since it came as near to a minimum as rounding lets it."""
+    _, length, size = _ahead(found, box)
+    return ((found.status == STEP) | (found.status == BOTH)) & (length <= 1e-6 * (size + 1e-6))
+
+
+def _ahead(found: State, box: Box | None) -> tuple[Any, Any, Any]:
+    """Return what a step without damping promises, how long it is, and how long x is."""
     slope, bend = found.near.slope, found.near.bend
     matrix = bend + 1e-10 * (found.scale * found.scale) * np.eye(found.x.shape[0])
     if box is not None:
         slope, matrix = box.fixed(found.x, slope, matrix)
     move = np.linalg.solve(matrix, slope)
-    rest, length, size = move @ slope, np.sqrt(move @ move), np.sqrt(found.x @ found.x)
-    little = (rest <= 1e-4 * np.abs(found.near.value)) | (length <= 1e-4 * (size + 1e-4))
-    return (found.status == GRADIENT) | (found.status <= RUNNING) | little
+    return move @ slope, np.sqrt(move @ move), np.sqrt(found.x @ found.x)
 
 
 def _scale(bend: Any) -> Any:

@@ -17,7 +17,18 @@ from .._graph import warn_user
 from .._ops.np_common import as_array
 from ..errors import ShapeError, UnsupportedError
 from ._constrained_traced import conditions_of, held
-from ._descent import GRADIENT, VALUE, Box, Model, Tests, box_of, descend, inverse, minimum
+from ._descent import (
+    GRADIENT,
+    VALUE,
+    Box,
+    Model,
+    Tests,
+    at_rounding,
+    box_of,
+    descend,
+    inverse,
+    minimum,
+)
 from ._fits_traced import MESSAGE, vector
 from ._given import as_tuple
 from ._roots_traced import Function, function_of_numbers
@@ -84,7 +95,8 @@ def minimize(
     if box is not None:
         steep = np.where(box.free(found.x, found.near.slope), steep, 0.0)
     ok = (np.max(steep) <= level) | (found.status == GRADIENT) | (found.status == VALUE)
-    x = minimum(slope, found.x, ok, box)
+    # Where the level is below rounding, x is a minimum without success: SciPy's status 2.
+    x = minimum(slope, found.x, ok | at_rounding(found, box), box)
     bend = curved(x)
     return scipy.optimize.OptimizeResult(
         x=x, fun=value(x), jac=slope(x), hess=bend, hess_inv=inverse(bend),
