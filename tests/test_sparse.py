@@ -641,3 +641,35 @@ def test_arrays_shifted_and_mixed_in_turn_take_time_linear_in_the_rounds():
     np.testing.assert_allclose(dense @ x, echoes(x, 16), rtol=1e-12)
     sparse = sg.jacobian(echoes, sparse=True)(x, 16)
     np.testing.assert_allclose(sparse.toarray().reshape(dense.shape), dense, atol=1e-14)
+
+
+def test_data_of_several_matrices_are_one_array(rng):
+    """Values of nested derivatives are parts of what one program gives, also through cuts."""
+
+    def f(x, y, i):
+        moved = np.bincount(i, x[i] * np.sin(x), len(x))[i]
+        return {
+            "a": moved * y[0] + y[1],
+            "b": (np.bincount(i, x[i] ** 2, 9), y[:0] * 1.0, y * x[0]),
+        }
+
+    J = sg.jacobian(f, (0, 1), sparse=True)
+    for n, seed in ((6, 0), (6, 1), (5, 2), (7, 3)):
+        x, y = rng.normal(size=n), rng.normal(size=2)
+        i = np.random.default_rng(seed).integers(0, n, n)
+        for backend in ("numpy", "llvm", "llvm"):  # the last one straight to the machine code
+            with sg.backend(backend):
+                found, data = flatten(J(x, y, i))[0], flatten(J.values(x, y, i))[0]
+                wanted = flatten(sg.jacobian(f, (0, 1))(x, y, i))[0]
+                out = [np.full(m.nnz, np.nan) for m in found]
+                J.values(x, y, i, out=flatten(J.values(x, y, i))[1].unflatten(out))
+            for m, part, w, given in zip(found, data, wanted, out, strict=True):
+                np.testing.assert_allclose(m.toarray(), w.reshape(m.shape), rtol=1e-12, atol=1e-14)
+                np.testing.assert_array_equal(m.data, part)
+                np.testing.assert_array_equal(given, part)
+    assert len(J._last.parts) > len(found)  # there is a cut
+    with pytest.raises(ArgumentError, match="numbers"):
+        J.values(x, y, i, out=flatten(J.values(x, y, i))[1].unflatten([x] * len(found)))
+    kernel = J.kernel(x, y, i)
+    for part, given in zip(kernel(x, y, i), data, strict=True):
+        np.testing.assert_allclose(part, given, rtol=1e-14)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,20 +19,15 @@ from .._trace import Graph, flatten
 from ..errors import ArgumentError, IndexingError
 from ._colours import Compressed
 from ._known_places import numbers_of
+from ._parts import LEAST, Joined, Part
 from ._pattern import Pattern, Piece, pairs_of
-from ._placed import FEW, MANY, NONE, Placed, Recipe
+from ._placed import FEW, Placed, Recipe
 
 #: Plans that a derivative keeps for its last sizes and index data.
 KEPT = 4
 
-#: Shortest array whose length is a symbol.
-LEAST = 2
-
 #: Most entries of which places have 32 bits.
 SMALL = 2**31 - 1
-
-#: So many entries are few, of however many.
-FEWEST = 8
 
 
 class Entries:
@@ -221,40 +218,6 @@ class Layout:
         return made
 
 
-class Part:
-    """One derivative: its pattern, and products of others that are added to its own blocks."""
-
-    def __init__(
-        self,
-        pattern: Pattern,
-        pieces: Sequence[Piece],
-        products: Sequence[tuple[int, int, Any, Any]],
-        target: int,
-        final: bool,
-    ) -> None:
-        self.pattern = pattern
-        own = len(pieces) - len(products)
-        used = [k for k, places in enumerate(pattern.places) if np.any(places >= 0)]
-        alone = pattern.alone()
-        written = [np.zeros(0, int), *(pattern.places[k] for k in alone)]
-        rest = np.setdiff1d(np.arange(pattern.nnz), np.concatenate(written), assume_unique=True)
-        few = 0 < len(rest) <= max(FEWEST, pattern.nnz // 8) and pattern.nnz > 1
-        self.recipe = Recipe(
-            target,
-            tuple(pieces[k].number for k in used if k < own),
-            tuple(products[k - own][:2] for k in used if k >= own),
-            frozenset(place for place, k in enumerate(used) if k in alone),
-            frozenset(place for place, k in enumerate(used) if pattern.places[k].min() < 0),
-            final,
-            pattern.nnz == 1,
-            FEW if few else MANY if len(rest) else NONE,
-        )
-        #: The places, at least LEAST of them, of entries that are zeros before others are added.
-        self.rest = np.resize(rest, max(len(rest), LEAST)) if few else rest[:0]
-        self.places = [pattern.places[k] for k in used]
-        self.pairs = [x for k in used if k >= own for x in products[k - own][2:]]
-
-
 class Plan:
     """The patterns of the matrices, and what their program takes besides the arguments.
 
@@ -270,6 +233,8 @@ class Plan:
         Whether there is one matrix, which is not nested.
     lead:
         The length of the leading axis that all values have under vmap, if any.
+    joins:
+        Whether the data of several matrices are one array, each behind those of the others.
     """
 
     def __init__(
@@ -284,7 +249,9 @@ class Plan:
         self.parts = planner.parts
         self.alone = layout.unflatten is None
         self.patterns = [self.parts[k].pattern for k in self.final]
-        self._placed: tuple[Specialization, tuple[Any, ...]] | None = None
+        several = len(self.final) > 1 and len({p.dtype for p in self.patterns}) == 1
+        self.joins = several and not self.lead
+        self._placed: dict[bool, tuple[Specialization, tuple[Any, ...]]] = {}
 
     def matrix(self, k: int, data: Any) -> Any:
         """Return a matrix by its data, under vmap a list of those of the examples."""
@@ -292,6 +259,13 @@ class Plan:
         if is_traced(data):
             return [*map(pattern.traced, data)] if self.lead else pattern.traced(data)
         return [pattern.matrix(x.copy()) for x in data] if self.lead else pattern.matrix(data)
+
+    def written(self, data: Any, out: Any) -> Any:
+        """Return data of matrices that are one array, when it has been copied to arrays."""
+        if self.joins:
+            for target, part in zip(self.targets(out), self.split(data), strict=True):
+                target[...] = part
+        return data
 
     def targets(self, out: Any) -> Any:
         """Return the arrays to write to as the program takes them, or raise."""
@@ -320,29 +294,50 @@ class Plan:
         """Nest what there is for each matrix."""
         return found[0] if self._layout.unflatten is None else self._layout.unflatten(found)
 
-    def placed(self, found: Specialization) -> tuple[Specialization, tuple[Any, ...]]:
+    def placed(
+        self, found: Specialization, joins: bool = False
+    ) -> tuple[Specialization, tuple[Any, ...]]:
         """Return the program that computes the data of the matrices, and its further inputs."""
-        if self._placed is None:
-            most = max((part.pattern.nnz for part in self.parts), default=0)
+        if joins not in self._placed:
+            parts = self._joined() if joins else self.parts
+            most = max((part.nnz for part in parts), default=0)
             word = np.dtype(np.int32 if most <= SMALL else np.int64)
-            made = self._layout.compiled(tuple(part.recipe for part in self.parts), found, word)
-            self._placed = made.specialization, self._further(made)
-        return self._placed
+            made = self._layout.compiled(tuple(part.recipe for part in parts), found, word)
+            self._placed[joins] = made.specialization, self._further(made, parts)
+        return self._placed[joins]
 
-    def _further(self, made: Placed) -> tuple[Any, ...]:
+    def _joined(self) -> Sequence[Part | Joined]:
+        """Return the derivatives with those that are results as one."""
+        inner = [k for k in range(len(self.parts)) if k not in self.final]
+        numbers = {k: place for place, k in enumerate(inner)}
+        found: list[Part | Joined] = []
+        for k in inner:
+            part = copy.copy(self.parts[k])
+            products = tuple((numbers[p], numbers[q]) for p, q in part.recipe.products)
+            part.recipe = replace(part.recipe, products=products)
+            found.append(part)
+        return [*found, Joined([self.parts[k] for k in self.final], numbers)]
+
+    def split(self, data: Any) -> Sequence[Any]:
+        """Return the data of each matrix, of what a program gives."""
+        if isinstance(data, tuple) or not self.joins:
+            return data if isinstance(data, tuple) else (data,)
+        return [*np.split(data, np.cumsum([p.nnz for p in self.patterns[:-1]]))]
+
+    def _further(self, made: Placed, parts: Sequence[Part | Joined]) -> tuple[Any, ...]:
         """Return what the program takes behind the inputs of the trace."""
         places: list[Any] = []
         pairs: list[Any] = []
         zeros: list[int] = []
         counts: list[int] = []
-        for recipe, part in zip(made.recipes, self.parts, strict=True):
+        for recipe, part in zip(made.recipes, parts, strict=True):
             places += [part.places[k] for k in recipe.order]
             pairs += part.pairs
             if recipe.rest == FEW:
                 places.append(part.rest)
                 zeros.append(len(part.rest))
             if not (recipe.exact or recipe.single):
-                counts.append(part.pattern.nnz)
+                counts.append(part.nnz)
         sizes = [self._sizes[s] for s in made.symbols]
         data = [x[()] for x in self._data]
         places = [np.concatenate(places, dtype=made.word, casting="same_kind")] if places else []

@@ -57,7 +57,7 @@ class SparseFunction(Function[P, Any]):
         plan, result = self._evaluated(args, kwargs)
         if plan.alone:
             return plan.matrix(0, result)
-        return plan.unflatten([plan.matrix(k, x) for k, x in enumerate(_each(result))])
+        return plan.unflatten([plan.matrix(k, x) for k, x in enumerate(plan.split(result))])
 
     def values(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """Return the data of the matrices alone, in the order of :meth:`pattern`.
@@ -72,11 +72,14 @@ class SparseFunction(Function[P, Any]):
         plan, result = self._evaluated(args, kwargs, out)
         if out is not None:
             return out
-        return result if plan.alone else plan.unflatten(_each(result))
+        return result if plan.alone else plan.unflatten(plan.split(result))
 
     def joined(self, *args: Any) -> Any:
         """Return the data of all matrices in one array, those of a result behind each other."""
-        return np.concatenate([np.zeros(0), *_each(self._evaluated(args, {})[1])])
+        plan, result = self._evaluated(args, {})
+        if isinstance(result, np.ndarray):
+            return result.astype(float, copy=False)
+        return np.concatenate([np.zeros(0), *plan.split(result)])
 
     def pattern(self, *args: Any, **kwargs: Any) -> Any:
         """Return the matrices with True for each of their entries; nothing is compiled for it."""
@@ -217,14 +220,14 @@ class SparseFunction(Function[P, Any]):
         quick = self._quick
         if quick is not None and not kwargs and now() is PLAIN:
             function, further, plan = quick
-            if out is None:
+            if out is None or plan.joins:
                 result = function(*args, *further)
             elif plan.alone:
                 result = function(*args, *further, MISS, out)
             else:
                 result = function(*args, *further, MISS, *flatten(out)[0])
             if result is not MISS:
-                return plan, result
+                return plan, result if out is None else plan.written(result, out)
         with contextlib.suppress(EnclosedError):
             return self._computed_at(args, kwargs, out)
         if out is not None:
@@ -243,8 +246,9 @@ class SparseFunction(Function[P, Any]):
             found, given = self._found(call, fixed=fixed)
             plan = self._last = self._plan(found, found.values(given.leaves))
             targets = None if out is None else plan.targets(out)
-            placed, further = plan.placed(found)
-            result = placed.result([*given.leaves, *further], targets, name)
+            placed, further = plan.placed(found, plan.joins)
+            into = None if plan.joins else targets
+            result = placed.result([*given.leaves, *further], into, name)
             if result is not MISS:
                 break
         else:
@@ -253,14 +257,10 @@ class SparseFunction(Function[P, Any]):
         if name == "llvm" and now() is PLAIN and found.direct and not kwargs:
             caller = given.reading.caller(placed.caller, len(args))
             self._quick = caller, further, plan
-        return plan, result
+        return plan, result if out is None else plan.written(result, out)
 
     def _plan(self, found: Specialization, values: Sequence[Any]) -> Plan:
         return found.static(Layout).plan(found.graph, values, self._form)
 
     def _recall(self, *_: Any) -> None:
         """Find no kernel by the function alone: it would not say where the values go."""
-
-
-def _each(result: Any) -> Sequence[Any]:
-    return result if isinstance(result, tuple) else (result,)

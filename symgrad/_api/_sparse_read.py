@@ -153,7 +153,7 @@ class SparseKernels(Kernels):
         values, _ = super().at(leaves)
         args, _ = self.call.tree.unflatten(leaves)
         plan, result = self._derivative._evaluated(args, {})
-        data = zip(plan.patterns, result if isinstance(result, tuple) else (result,), strict=True)
+        data = zip(plan.patterns, plan.split(result), strict=True)
         found = [pattern.matrix(x).tocsr() for pattern, x in data]
         width = len(self._by)
 

@@ -15,8 +15,9 @@ import numpy as np
 from .. import numpy as traced_numpy
 from .._ops.updates import SPREAD
 from .._trace import Traced, as_node
+from ._parts import Part
 from ._placed import FEW, MANY
-from ._plan import SMALL, Part
+from ._plan import SMALL
 
 
 def data_of(parts: Sequence[Part], values: Sequence[Any], lead: tuple[int, ...]) -> list[Any]:
