@@ -136,7 +136,7 @@ def _as_float(leaf: Any) -> Any:
             array = np.array(leaf)
         except ValueError:  # ragged: what is compiled refuses it by its name
             return leaf
-        return array.astype(float) if array.dtype.kind in "iu" else leaf
+        return array.astype(float) if array.dtype.kind in "iu" else array
     return leaf
 
 

@@ -111,10 +111,15 @@ LEAF = Tree("leaf")
 NUMBERS = (int, float, complex, np.number)
 
 
+_PLAIN = frozenset((int, float))
+
+
 def is_number_list(value: Any) -> bool:
     """Tell whether ``value`` is a non-empty list, possibly nested, of plain numbers only."""
     if not isinstance(value, list) or not value:
         return False
+    if _PLAIN.issuperset(map(type, value)):  # of most, a tenth of the time
+        return True
     return all(
         (isinstance(v, NUMBERS) and not isinstance(v, bool)) or is_number_list(v) for v in value
     )
