@@ -281,3 +281,24 @@ def test_a_kernel_asks_for_text_that_is_baked_in() -> None:
     assert kernel(np.ones(3), word)[0] == 2.0
     with pytest.raises(ValueError, match="this kernel was made for"):
         kernel(np.ones(3), "cos")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_rules_decide_in_second_derivatives(sparse: bool) -> None:
+    """A solver runs again at each element, whose stand-in its decisions are about."""
+
+    def residual(x: Any, p: Any) -> Any:
+        return x**3 - p[0] * x - p[1]
+
+    def solve(p: Any) -> Any:
+        x = 2.5
+        while abs(residual(x, p)) > 1e-12:
+            x = x - residual(x, p) / (3 * x * x - p[0])
+        return x
+
+    root = sg.implicit_root(residual, solve)
+    found = sg.hessian(lambda p: root(p), sparse=sparse)
+    for p in (np.array([2.0, 5.0]), np.array([1.0, 2.0])):
+        near = slope(sg.grad(root), p)
+        second = found(p)
+        np.testing.assert_allclose(second.toarray() if sparse else second, near, rtol=1e-6)

@@ -33,7 +33,7 @@ from .._shapes import (
     hint,
     recording,
 )
-from .._trace import Traced, as_node, fresh, substitute
+from .._trace import Traced, as_node, close_conditions, fresh, substitute
 from ..errors import SparsityWarning
 from ._known_places import numbers_of
 from ._opened import zeros_like
@@ -65,6 +65,7 @@ class Behind:
     def closed(self, nodes: Sequence[Any]) -> list[Any]:
         """Put the steps themselves in the place of their stand-ins."""
         back = dict(zip(self.stand_ins, self.barriers, strict=True))
+        close_conditions(back)
         rest = iter(substitute([x for x in nodes if x is not None], back))
         return [None if x is None else next(rest) for x in nodes]
 

@@ -22,7 +22,7 @@ from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
 from .._reverse import pull_back
 from .._rewrite import rewrite
 from .._shapes import as_dim, as_size, dim_product, guard, hint, recording, same
-from .._trace import Complex, Traced, as_node, collect, fresh, substitute
+from .._trace import Complex, Traced, as_node, close_conditions, collect, fresh, substitute
 from ..errors import ArgumentError, OutOfMemoryError, SparsityWarning
 from ._opened import Opened, enumerated, widths_of, zeros_like
 from ._wrt import Keys, positions_of
@@ -189,9 +189,9 @@ def _columns(y: Node, x: Node) -> Node:
             parts.append(column)
             regions.append((*_whole(y), *_entry(place)))
     block = _assembled(parts, regions, (*y.shape, *x.shape), y)
-    [block] = substitute(
-        [block], {s: as_node(_element(x, p)) for s, p in zip(scalars, places, strict=True)}
-    )
+    swap = {s: as_node(_element(x, p)) for s, p in zip(scalars, places, strict=True)}
+    close_conditions(swap)  # rules of the user's decide, too
+    [block] = substitute([block], swap)
     return block
 
 

@@ -19,7 +19,7 @@ from .._ops.gathers import SCATTER
 from .._ops.movement import DIAG_EMBED
 from .._ops.operands import Cores
 from .._shapes import Shape, as_size, dim_product, hint
-from .._trace import as_node, cast, fresh, substitute
+from .._trace import as_node, cast, close_conditions, fresh, substitute
 from ..errors import OutOfMemoryError, UnsupportedError
 from ._block import Block
 from ._index import traced
@@ -101,12 +101,14 @@ def jacobian_of(node: Node, k: int) -> Node:
     x, wanted = stand_ins[k], given[k]
     tangent = fresh(x, "t")
     [column] = push_forward([step], {x: tangent})
+    back = _back(stand_ins, given)
+    close_conditions(back)
     shape = (*node.shape, *wanted.shape)
     if column is None:
         zero = traced(Literal(0, node.dtype))
         return as_node(np.broadcast_to(zero, tuple(map(as_size, shape))))
     if not wanted.shape:
-        [slope] = substitute([column], {tangent: Literal(1, x.dtype), **_back(stand_ins, given)})
+        [slope] = substitute([column], {tangent: Literal(1, x.dtype), **back})
         return slope
     count = dim_product(wanted.shape)
     ones = np.broadcast_to(traced(Literal(1, x.dtype)), (as_size(count),))
@@ -114,7 +116,7 @@ def jacobian_of(node: Node, k: int) -> Node:
     [(columns, lifted)] = batch([column], {tangent: as_node(units)}, count)
     assert lifted
     last = TRANSPOSE(traced(columns), axes=(*range(1, node.ndim + 1), 0))
-    [slopes] = substitute([as_node(RESHAPE(last, shape=shape))], _back(stand_ins, given))
+    [slopes] = substitute([as_node(RESHAPE(last, shape=shape))], back)
     return slopes
 
 
