@@ -26,6 +26,7 @@ from .._trace import (
     with_conditions,
 )
 from ..errors import ArgumentError, ShapeError
+from ._searches import warn_of_searches
 from ._wrt import Key, as_floats, places_of
 
 
@@ -93,6 +94,8 @@ class Opened:
                 leaves[k] = Traced(stand_in, leaves[k].weak)
             home[place] = tree.unflatten(leaves)
         result = function(*new, **named)
+        values = [x for x in flatten_traced(result)[0] if isinstance(x, Traced)]
+        warn_of_searches([x.node for x in values], self.inputs)
         if top:
             pairs = zip(self.inputs, self.given, strict=True)
             arrived(result, {x: given for x, given in pairs if x is not given})

@@ -21,6 +21,7 @@ from .._op import FLAG, BranchOp, Products, Words, define
 from .._reverse import pull_back
 from .._rewrite import rewrite
 from .._shapes import Dimension, same, show
+from .._state import now
 from .._trace import Traced, as_node, cast, close_conditions, fresh, substitute
 from ..errors import ArgumentError, ShapeError
 from ._build import close
@@ -61,7 +62,11 @@ def build_custom(
     nodes = given.nodes
     inputs = [fresh(x, name) for x, name in zip(nodes, given.names("x"), strict=True)]
     arguments = [Traced(x, w) for x, w in zip(inputs, given.weak, strict=True)]
+    examples = now().examples
+    before = {} if examples is None else dict(examples.conditions)
     found = Values.of(function(*given.filled(arguments)))
+    if examples is not None:  # the rule knows what they do
+        examples.conditions = dict.fromkeys(examples.conditions, True) | before
     close_conditions(dict(zip(inputs, nodes, strict=True)))
     closed = close(inputs, rewrite(found.nodes))
     if closed.captured:

@@ -41,7 +41,8 @@ class Examples:
     Attributes
     ----------
     conditions:
-        What has to be true of the inputs, in the order in which it was decided.
+        What has to be true of the inputs, in the order in which it was decided; and whether its
+        part in derivatives is settled: by a rule of the function's own, or looked at already.
     refusal:
         The last error of a value that was asked for its number.
     """
@@ -53,7 +54,7 @@ class Examples:
         self.refusal: Exception | None = None
         self.values: dict[Node, Any] = {}
         self.sizes: dict[Any, int] = {}
-        self.conditions: dict[Node, None] = {}
+        self.conditions: dict[Node, bool] = {}
 
     def start(self, inputs: Sequence[Input]) -> None:
         """Give the inputs their values."""
@@ -64,6 +65,18 @@ class Examples:
             for dim in (*node.shape, *(() if node.dim is None else (node.dim,))):
                 if not isinstance(dim, int):
                     self.sizes[dim] = hint(dim)
+
+    def changed(self, inputs: Sequence[Input], by: float) -> Examples:
+        """Return the example call with some values a little larger, each by another factor."""
+        other = Examples(self.given, self.bind)
+        other._around, other.sizes = self._around, self.sizes
+        other.values = {n: v for n, v in self.values.items() if isinstance(n, Input)}
+        for k, x in enumerate(inputs):
+            if x in other.values:
+                value = np.asarray(other.values[x])
+                uneven = 1.0 + 0.5 * np.cos(k + np.arange(value.size)).reshape(value.shape)
+                other.values[x] = np.asarray(value * (1.0 + by * uneven), x.dtype)[()]
+        return other
 
     def only_reads(self, node: Node | None) -> bool:
         """Tell whether a node depends on what the function reads, and on no argument."""
@@ -105,8 +118,12 @@ class Examples:
         if value is None or (kind is int and not np.isfinite(value)):
             return None
         number = kind(value)
-        self.conditions[_condition(node, number)] = None
+        self.conditions.setdefault(_condition(node, number), False)
         return number
+
+    def settle(self) -> None:
+        """Have nobody look at what was decided so far for derivatives that it leaves out."""
+        self.conditions = dict.fromkeys(self.conditions, True)
 
     def _compute(self, node: Node) -> Any:
         if isinstance(node, Literal):

@@ -260,7 +260,7 @@ def close_conditions(swap: Mapping[Node, Node]) -> None:
     examples = now().examples
     if examples is not None and examples.conditions:
         closed = substitute(list(examples.conditions), swap)
-        examples.conditions = dict.fromkeys(closed)
+        examples.conditions = dict(zip(closed, examples.conditions.values(), strict=True))
 
 
 def with_conditions(
@@ -271,7 +271,7 @@ def with_conditions(
     decided = [] if examples is None else list(examples.conditions)
     found = list(change([*nodes, *decided]))
     if examples is not None:
-        examples.conditions = dict.fromkeys(found[len(nodes) :])
+        examples.conditions = dict.fromkeys(found[len(nodes) :], True)
     return found[: len(nodes)]
 
 
