@@ -424,3 +424,38 @@ def test_elementwise_results_lie_by_rows() -> None:
     assert bits(torch.exp(torch.from_numpy(given[::2]))) == bits(
         torch.exp(sg.tensor(given[::2].copy("C")))
     )
+
+
+# ---------------------------------------------------------------- whole numbers, truth values, nan
+
+
+@pytest.mark.parametrize(
+    ("call", "want"),
+    [
+        ("torch.reciprocal(i)", [0.5, -0.25, 1.0]),
+        ("torch.relu(i)", [2, 0, 1]),
+        ("torch.masked_fill(i, i > 1, 9)", [9, -4, 1]),
+        ("torch.masked_fill(x, i > 1, 9)", [9.0, np.nan, 3.0]),
+        ("i.median()", 1),
+        ("torch.exp(i > 1)", np.float32([np.e, 1.0, 1.0])),
+        ("torch.sqrt(u)", np.sqrt(np.float32([3, 200, 5]))),
+        ("torch.hypot(u, i > 1)", np.hypot(np.float32([3, 200, 5]), np.float32([1, 0, 0]))),
+        ("torch.argsort(u, descending=True)", [1, 2, 0]),
+        ("torch.argsort(i > 1, descending=True)", [0, 1, 2]),
+        ("torch.argsort(x, descending=True)", [1, 2, 0]),
+        ("torch.topk(x, 2).values", [np.nan, 3.0]),
+        ("torch.norm(i * 1.0, 0)", 3.0),
+        ("x[[0, 2]].std(False)", 0.5),
+        ("x[[0, 2]].var(True)", 0.5),
+        ("x[0].squeeze(0)", 2.0),
+    ],
+)
+def test_what_pytorch_gives_where_numpy_does_not(call: str, want: Any) -> None:
+    names = {
+        "i": torch.tensor([2, -4, 1]),
+        "u": torch.tensor(np.array([3, 200, 5], np.uint8)),
+        "x": torch.tensor([2.0, np.nan, 3.0]),
+    }
+    found = eval(call, {"torch": torch, **names}).numpy()
+    assert found.dtype == np.asarray(want).dtype
+    np.testing.assert_allclose(found, want, rtol=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import symgrad as sg
 import symgrad.torch as torch
+from symgrad.errors import BackwardError
 
 
 def adding_to_places(y: Any, x: Any, v: Any) -> Any:
@@ -141,3 +143,43 @@ def test_functions_of_pytorchs_that_copy(call: str) -> None:
     np.testing.assert_array_equal(x.grad.numpy(), [[1.0, "diag" not in call]])
     assert x.double() is x
     assert x.to(torch.float64) is x
+
+
+@pytest.mark.parametrize("repeat", [1, 12])  # 12: a kernel goes back
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.log(1 + np.exp(x)),
+        lambda x: np.exp(x) / (1 + np.exp(x)),
+        lambda x: x / (1 + x),
+        lambda x: 1 / np.sqrt(x * x + 1),
+        lambda x: x / np.sqrt((x * x).sum()),
+        lambda x: np.sin(x) ** 2 / (x**2 + 1),
+    ],
+)
+def test_a_step_between_value_and_gradient(f: Any, repeat: int) -> None:
+    """The gradient is that of the old numbers, or there is an error; never one of both."""
+    start = np.array([1.0, 2.0])
+    want = sg.grad(lambda x: f(x).sum())(start)
+    for _ in range(repeat):
+        x = sg.tensor(start, requires_grad=True)
+        y = f(x).sum()
+        with sg.no_grad():
+            x -= 0.5
+        with contextlib.suppress(BackwardError):
+            y.backward()
+            np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-14)
+
+
+def test_values_of_other_shapes_and_types() -> None:
+    x, k = sg.tensor(np.ones((2, 2)), requires_grad=True), sg.tensor([1, 2])
+    y = x * 2
+    y[0] = np.ones((1, 2)) * x[1]
+    y[1:] = x[None, :1]
+    y[0, 0] = np.array([[7.0]])
+    y.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [[1.0, 1.0], [0.0, 1.0]])
+    k[0] = np.array([5])
+    with pytest.raises(TypeError, match="int64"):
+        k += x[0]
+    assert k.tolist() == [5, 2]

@@ -321,6 +321,16 @@ def test_gradients_as_values_are_those_before_hooks() -> None:
     assert (by_x.item(), by_y.item()) == (60.0, 3.0)
 
 
+def test_gradients_as_values_are_those_behind_hooks_where_they_end() -> None:
+    x = leaf(2.0)
+    y = x * x
+    x.register_hook(lambda g: 5 * g)
+    y.register_hook(lambda g: 7 * g)
+    (by_x,) = torch.autograd.grad(3 * y, x, retain_graph=True)
+    (by_y,) = torch.autograd.grad(3 * y, y)
+    assert (by_x.item(), by_y.item()) == (3 * 7 * 4 * 5.0, 21.0)
+
+
 def test_the_median_is_pytorchs() -> None:
     x = leaf([4.0, 1.0, 1.0, 3.0, 1.0])
     assert (torch.median(x).item(), np.median(x.detach())) == (1.0, 1.0)

@@ -235,6 +235,8 @@ def _walk(
                 masks.pop(node, None)  # what a hook returns may be anything
             if targets is None:
                 writes += [(t, ct) for r in node.extra.retained if (t := r()) is not None]
+            if node in wanted and active is not None and active.isdisjoint(node.edges):
+                found[node] = ct  # as in PyTorch: of what is passed on, the gradient before hooks
         if type(node) is AccumulateGrad:
             if targets is None:
                 writes.append((node.variable, ct))

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._op import registry
 from .._trace._arrays import REFLECTED
-from ..errors import BackwardError, ShapeError
+from ..errors import BackwardError, DTypeError, ShapeError
 from ._history import History
 from ._memory import clock
 from ._mode import mode
@@ -37,7 +37,10 @@ class InPlace(History):
             before = self._data
             record.evaluate(before, _array(other), out=before)
             return self._wrote()
-        return self._replace(record(self._before(), self._apart(other)))
+        new = record(self._before(), self._apart(other))
+        if not np.can_cast(new.dtype, self.dtype, "same_kind"):
+            raise DTypeError(f"a result of {new.dtype} does not fit a tensor of {self.dtype}")
+        return self._replace(new)
 
     def _apart(self, other: Any) -> Any:
         """Return an operand that the write does not reach: itself, or a copy with its record."""
@@ -110,11 +113,14 @@ class InPlace(History):
     def __setitem__(self, index: Any, value: Any) -> None:
         place = _index(index)
         if not self._records(value, written=self._holds(value, place)):
-            self._data[place] = _array(value)
+            self._data[_with_rest(place)] = _array(value)
             self._wrote()
             return
         # As ops: the value scattered into zeros, and the old elements elsewhere.
         numbers = np.arange(self._data.size).reshape(self.shape)[place]
+        extra = np.ndim(value) - numbers.ndim  # NumPy takes axes of length one in front
+        if extra > 0 and np.shape(value)[:extra] == (1,) * extra:
+            value = np.reshape(value, np.shape(value)[extra:])
         spread = np.broadcast_to(value, numbers.shape)
         flat, kept = np.unique(numbers.ravel()[::-1], return_index=True)  # the last one wins
         chosen = np.reshape(spread, (-1,))
@@ -138,10 +144,7 @@ class InPlace(History):
             return False
         if (own.seq if own is not None else 0) < cell.earlier:
             return False
-        parts = place if isinstance(place, tuple) else (place,)
-        if not any(part is Ellipsis for part in parts):
-            parts = (*parts, ...)  # an element is a view, too
-        here, there = self._data[parts], value._data
+        here, there = self._data[_with_rest(place)], value._data
         return bool(
             here.shape == there.shape and here.strides == there.strides
             and here.ctypes.data == there.ctypes.data
@@ -194,6 +197,12 @@ class InPlace(History):
         """Forget the record; the tensor becomes a leaf."""
         self._fn, self._requires = None, False
         return self
+
+
+def _with_rest(place: Any) -> Any:
+    """Return an index by which an element is a view, too."""
+    parts = place if isinstance(place, tuple) else (place,)
+    return parts if any(part is Ellipsis for part in parts) else (*parts, ...)
 
 
 def _index(index: Any) -> Any:

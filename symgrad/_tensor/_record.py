@@ -101,7 +101,8 @@ class Step:
     as_it_lies:
         Whether arrays are taken however they lie in memory.
     mixes, fitting:
-        Whether operands of different types are converted first; types for which nothing is to do.
+        Whether operands of different types, and bytes, are converted first; types for which
+        nothing is to do.
     copies:
         Whether arrays are copied for the way back, because they may be written to.
     cls, rules:
@@ -187,7 +188,7 @@ def apply(step: Step, operands: tuple[Any, ...]) -> Any:
             dtype = kind
         values.append(value)
         bit += bit
-    if mixed and step.mixes:
+    if step.mixes and (mixed or (dtype is not None and dtype.itemsize == 1)):
         kinds = tuple([getattr(x, "dtype", type(x)) for x in operands])
         if kinds not in step.fitting:
             converted = _converted(step.op, operands, kinds, step.params)
@@ -286,7 +287,8 @@ def _wanted(op: Op, kinds: tuple[Any, ...], items: tuple[Any, ...]) -> Any:
     """Return the types that the op computes in, if its operands may have others."""
     types = {k for k in kinds if isinstance(k, np.dtype)}
     numbers = all(isinstance(k, np.dtype) or k in (float, int, bool) for k in kinds)
-    if len(types) < 2 or not numbers:
+    # Of bytes and truth values alone NumPy's functions give float16.
+    if not numbers or (len(types) < 2 and all(k.itemsize > 1 for k in types)):
         return None
     wanted, _ = resolve(op, kinds, items)
     if all(not isinstance(k, np.dtype) or k == w for k, w in zip(kinds, wanted, strict=True)):

@@ -162,7 +162,7 @@ class _Local:
             array = getattr(x, "_data", x)
             if edge is not None:
                 shape, dtype = (array.shape, array.dtype) if type(array) is not tuple else array
-                made = self._node(edge, shape, dtype, depth - 1)
+                made = self._node(edge, shape, dtype, depth - 1, node.seq)
                 if type(x) is not tuple and not _written(x, node.seq):
                     self.arrays.setdefault(made, by_rows(array))
                     self.tensors.setdefault(made, x)
@@ -193,7 +193,7 @@ class _Local:
             self.constants[key, array.shape, array.dtype] = known
         return known
 
-    def _node(self, node: Node, shape: Any, dtype: Any, depth: int) -> GraphNode:
+    def _node(self, node: Node, shape: Any, dtype: Any, depth: int, seq: int) -> GraphNode:
         made = self.made.get(node)
         if made is not None:
             return made
@@ -205,7 +205,7 @@ class _Local:
             return self._op(node, depth)
         made = self.made[node] = Input(f"x{len(self.made)}", shape, dtype)
         self.sources[made] = node
-        if isinstance(node, AccumulateGrad):
+        if isinstance(node, AccumulateGrad) and not _written(node.variable, seq):
             variable = node.variable
             self.arrays[made], self.tensors[made] = by_rows(variable._data), variable
         return made

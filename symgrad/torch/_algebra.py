@@ -115,6 +115,8 @@ def norm(
     size = np.abs(input)
     if p in (np.inf, -np.inf):
         return (np.max if p > 0 else np.min)(size, axis=where, keepdims=keepdim)
+    if p == 0:
+        return np.sum((size > 0).astype(size.dtype), axis=where, keepdims=keepdim)
     if p == 1:
         return np.sum(size, axis=where, keepdims=keepdim)
     if p == 2:

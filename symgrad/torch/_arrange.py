@@ -47,7 +47,7 @@ def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     dim = axis_of(dim, axis)
     if dim is not None:
         dims = dim if isinstance(dim, (tuple, list)) else (dim,)
-        dim = tuple(d for d in dims if input.shape[d] == 1)
+        dim = tuple(d for d in dims if input.shape and input.shape[d] == 1)
     return _planned(np.squeeze, input, dim)
 
 
@@ -260,8 +260,9 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 
 @example("torch.masked_fill(x, x > 2, 0.0)", "tensor([[0., 1.],\n        [2., 0.]])")
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    """Return the elements, with a number where the mask holds."""
-    return np.where(mask, value, input)
+    """Return the elements, of their own type, with a number where the mask holds."""
+    filled = np.where(mask, value, input)
+    return filled if filled.dtype == input.dtype else filled.astype(input.dtype)
 
 
 @example("torch.masked_select(x, x > 2)", "tensor([3., 4.])")
@@ -280,10 +281,13 @@ def nonzero(input: Any) -> Any:
 def argsort(
     input: Any, dim: int | None = None, descending: bool = False, *, axis: int | None = None
 ) -> Any:
-    """Return the places of the elements in order of size."""
+    """Return the places of the elements in order of size; nan counts as the largest."""
     where = axis_of(dim, axis)
-    order = -input if descending else input
-    return np.argsort(order, axis=-1 if where is None else where, stable=True)
+    where = -1 if where is None else where
+    if not descending:
+        return np.argsort(input, axis=where, stable=True)
+    backwards = np.argsort(np.flip(input, where), axis=where, stable=True)  # -input may overflow
+    return input.shape[where] - 1 - np.flip(backwards, where)
 
 
 @example("torch.sort(x, descending=True).values", "tensor([[3., 1.],\n        [4., 2.]])")

@@ -115,7 +115,6 @@ mul = multiply = _elementwise("mul", np.multiply)
 ne = _elementwise("ne", np.not_equal)
 neg = negative = _elementwise("neg", np.negative)
 pow = _elementwise("pow", np.power)
-reciprocal = _elementwise("reciprocal", np.reciprocal)
 remainder = _elementwise("remainder", np.remainder)
 sigmoid = _elementwise("sigmoid", special.expit)
 sign = _elementwise("sign", np.sign)
@@ -136,7 +135,7 @@ trunc = _elementwise("trunc", np.trunc)
 def relu(input: Any) -> Any:
     """Return the positive part, and nan of nan; its derivative at 0 is 0."""
     if isinstance(input, Tensor):
-        return apply(_RELU, (input._data <= 0, 0.0, input))
+        return apply(_RELU, (input._data <= 0, 0.0 if input.dtype.kind == "f" else 0, input))
     return _WHERE(input <= 0, 0.0, input)
 
 
@@ -146,6 +145,15 @@ def relu(input: Any) -> Any:
 def clamp(input: Any, min: float | None = None, max: float | None = None) -> Any:
     """Return the elements limited to a range."""
     return np.clip(input, min, max)
+
+
+_reciprocal = _elementwise("reciprocal", np.reciprocal)
+
+
+@example("torch.reciprocal(torch.tensor([2, -4]))", "tensor([ 0.5000, -0.2500])")
+def reciprocal(input: Any) -> Any:
+    """Return one over each element, of whole numbers, too (NumPy's has no fractions there)."""
+    return _reciprocal(input) if np.result_type(input).kind == "f" else 1.0 / input
 
 
 @example("torch.rsqrt(x[1, 1])", "tensor(0.5000)")

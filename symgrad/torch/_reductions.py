@@ -30,6 +30,8 @@ def _reduction(
     ) -> Any:  # fmt: skip
         keep = bool(keepdims if keepdim is None else keepdim)
         if "ddof" in options:
+            if isinstance(dim, bool):  # PyTorch's std(unbiased)
+                dim, more["unbiased"] = None, dim
             _as_ddof(more, 0 if axis is not None or keepdims else 1)
         if dim is not None:
             if selected is not None:
@@ -203,6 +205,8 @@ def median(
     if where is None:
         flat = np.reshape(input, (-1,))
         middle = np.take_along_axis(flat, _middle(flat, 0), 0)
+        if flat.dtype.kind in "iu":
+            return middle[0]
         hit = (flat == middle) | (np.isnan(flat) & np.isnan(middle))
         return np.max(np.where(hit, flat, -np.inf))
     places = _middle(input, where)
