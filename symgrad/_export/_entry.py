@@ -16,7 +16,7 @@ import sympy as sp
 from .._graph import Input
 from .._runtime import EXHAUSTED, Interface
 from .._runtime import OTHER_BRANCH as BRANCH
-from .._runtime._interface import memory_type
+from .._runtime._interface import Lines, memory_type
 from .._shapes import as_expr
 from ..errors import ArgumentError
 from ._signature import DONE, NO_MEMORY, NO_PLACE, OTHER_BRANCH, OTHER_SIZES, Signature
@@ -85,25 +85,6 @@ def callback_type(text: str) -> str:
     return found
 
 
-class _Lines:
-    """The text of a function under way."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.count = 0
-
-    def line(self, text: str) -> None:
-        self.lines.append(text if text.endswith(":") else f"  {text}")
-
-    def op(self, text: str) -> str:
-        self.count += 1
-        self.line(f"%v{self.count} = {text}")
-        return f"%v{self.count}"
-
-    def text(self, head: str) -> str:
-        return "\n".join([head, "entry:", *self.lines, "}", ""])
-
-
 def _parameter_types(signature: Signature, size_bits: int) -> list[str]:
     program = signature.program
     inputs = ["ptr" if x.shape else memory_type(x.dtype) for x in program.inputs]
@@ -140,7 +121,7 @@ def entry_text(
 
 def _entry(signature: Signature, code: Interface, head: str, size_bits: int = 64) -> str:
     """Return the function of a signature: sizes and guards, then the program, on one thread."""
-    e, program = _Lines(), signature.program
+    e, program = Lines(), signature.program
     names = [f"%n.{s}" for s in signature.sizes]
     sizes = dict(zip(signature.sizes, names, strict=True))
     if size_bits < 64:
@@ -187,7 +168,7 @@ def _entry(signature: Signature, code: Interface, head: str, size_bits: int = 64
     return e.text(f"{head}({parameters}) nounwind {{")
 
 
-def _at(e: _Lines, pointer: str, k: int | str, kind: str = "i64") -> str:
+def _at(e: Lines, pointer: str, k: int | str, kind: str = "i64") -> str:
     return e.op(f"getelementptr {kind}, ptr {pointer}, i64 {k}")
 
 
@@ -202,7 +183,7 @@ class _CallbackText:
         self.callback, self.program = CALLBACKS[kind], signature.program
         self.returned, _, rest = kind.removesuffix(")").partition(" (")
         self.types = rest.split(", ")
-        self.e = _Lines()
+        self.e = Lines()
         self.left = list(self.program.inputs)
         self.arguments: list[str] = []
         #: How many elements the caller has to give, and how many results it has to take.

@@ -6,7 +6,8 @@ what ``sg.show`` shows, it is fast to make, and LLVM's own parser checks it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import sympy as sp
@@ -114,6 +115,22 @@ class Emitter:
         """Return the smaller of two sizes; the larger for ``"smax"``."""
         self.module.declare(f"llvm.{word}.i64", "i64", ["i64", "i64"])
         return self.op(f"call i64 @llvm.{word}.i64(i64 {a}, i64 {b})")
+
+    @contextmanager
+    def counted(self, cell: str, first: str, end: str | int, step: int = 1) -> Iterator[str]:
+        """Write the block for the values of a variable from ``first`` on, below ``end``."""
+        head, body, done = map(self.label, ("turn.head", "turn.body", "turn.done"))
+        lines = self.lines[self.depth]
+        self.line(f"store i64 {first}, ptr {cell}")
+        self.line(f"br label %{head}")
+        lines.append(f"{head}:")
+        k = self.op(f"load i64, ptr {cell}")
+        self.line(f"br i1 {self.op(f'icmp slt i64 {k}, {end}')}, label %{body}, label %{done}")
+        lines.append(f"{body}:")
+        yield k
+        self.line(f"store i64 {self.op(f'add i64 {k}, {step}')}, ptr {cell}")
+        self.line(f"br label %{head}")
+        lines.append(f"{done}:")
 
     def copy(self, target: str, source: str, size: str) -> None:
         """Copy so many bytes."""

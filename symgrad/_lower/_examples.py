@@ -141,12 +141,12 @@ class _Part(Writer):
 
     def one_by_one(self, loop: Loop) -> None:
         """Write all examples one after the other."""
-        self.outputs = loop.body.outputs
+        e, self.outputs = self.e, loop.body.outputs
         run = self.function(f"{self.name}.one", loop.body)
         self.prepare(loop)
-        number = self.e.op("alloca i64")
+        number = e.op("alloca i64")
         self.allocate()
-        with self.counted(number, "%begin", "%end") as k:
+        with e.counted(number, "%begin", "%end") as k:
             self.give(run, k)
         self.end()
 
@@ -163,8 +163,8 @@ class _Part(Writer):
         first, lane, count = (e.op("alloca i64") for _ in range(3))
         last = e.op("sub i64 %end, 1")
         self.allocate()
-        with self.counted(first, "%begin", "%end", LANES) as group:
-            with self.counted(lane, "0", LANES) as k:
+        with e.counted(first, "%begin", "%end", LANES) as group:
+            with e.counted(lane, "0", LANES) as k:
                 # The last example again where there are no more.
                 number = e.least(e.op(f"add i64 {group}, {k}"), last)
                 e.line(f"store i64 {number}, ptr {count}")
@@ -174,7 +174,7 @@ class _Part(Writer):
             arguments = [f"ptr {x.pointer}" for x in given]
             self.call(run, [*arguments, *self.shared], [x.pointer for x in found], self.results)
             some = e.least(e.op(f"sub i64 %end, {group}"), LANES)
-            with self.counted(lane, "0", some) as k:
+            with e.counted(lane, "0", some) as k:
                 number = e.op(f"add i64 {group}, {k}")
                 for x, row in zip(found, self.rows, strict=True):
                     if not row.idle:
@@ -234,7 +234,7 @@ class _Part(Writer):
 
         # Lanes whose example is done give its result and take the next one.
         self.label("refill")
-        with self.counted(lane, "0", LANES) as k:
+        with e.counted(lane, "0", LANES) as k:
             done = e.op(f"icmp eq i8 {e.op('load i8, ptr ' + at(mask, k, 'i8'))}, 0")
             with self.where(done):
                 with self.where(has_example(k)):
@@ -258,10 +258,10 @@ class _Part(Writer):
         e.line(f"br i1 {e.op(f'icmp eq i64 {total}, 0')}, label %given, label %filled")
         self.label("filled")
         with self.where(e.op(f"icmp slt i64 {total}, {LANES}")):
-            with self.counted(lane, "0", LANES) as k, self.where(has_example(k)):
+            with e.counted(lane, "0", LANES) as k, self.where(has_example(k)):
                 e.line(f"store i64 {k}, ptr {source}")
             busy = e.op(f"load i64, ptr {source}")
-            with self.counted(lane, "0", LANES) as k, self.where(has_example(k, "slt")):
+            with e.counted(lane, "0", LANES) as k, self.where(has_example(k, "slt")):
                 for x in self.lanes:
                     x.repeat(k, busy)
         e.line("br label %turns")

@@ -245,21 +245,8 @@ class Call:
 
     def loop(self, count: str, body: Callable[[str], None]) -> None:
         """Run ``body(i)`` for ``i`` from 0 up to ``count``, an ``i64`` register."""
-        e = self.e
-        counter = self.cell("i64", "0")
-        head, inside, done = (e.label(f"routine.{part}") for part in ("head", "body", "done"))
-        lines = e.lines[e.depth]
-        e.line(f"store i64 0, ptr {counter}")
-        e.line(f"br label %{head}")
-        lines.append(f"{head}:")
-        i = e.op(f"load i64, ptr {counter}")
-        more = e.op(f"icmp slt i64 {i}, {count}")
-        e.line(f"br i1 {more}, label %{inside}, label %{done}")
-        lines.append(f"{inside}:")
-        body(i)
-        e.line(f"store i64 {e.op(f'add i64 {i}, 1')}, ptr {counter}")
-        e.line(f"br label %{head}")
-        lines.append(f"{done}:")
+        with self.e.counted(self.cell("i64", "0"), "0", count) as i:
+            body(i)
 
     def spoil(self, info: str, pointer: str, count: Dimension) -> None:
         """Fill with nan if LAPACK reports a failure in ``info``."""

@@ -123,22 +123,6 @@ class Writer:
     # ---------------------------------------------------------------- loops and conditions
 
     @contextmanager
-    def counted(self, cell: str, first: str, end: str | int, step: int = 1) -> Iterator[str]:
-        """Write the block for the values of a variable from ``first`` on, below ``end``."""
-        e = self.e
-        head, body, done = map(e.label, ("head", "body", "done"))
-        e.line(f"store i64 {first}, ptr {cell}")
-        e.line(f"br label %{head}")
-        self.label(head)
-        k = e.op(f"load i64, ptr {cell}")
-        e.line(f"br i1 {e.op(f'icmp slt i64 {k}, {end}')}, label %{body}, label %{done}")
-        self.label(body)
-        yield k
-        e.line(f"store i64 {e.op(f'add i64 {k}, {step}')}, ptr {cell}")
-        e.line(f"br label %{head}")
-        self.label(done)
-
-    @contextmanager
     def where(self, holds: str) -> Iterator[None]:
         """Write the block to be run where a condition holds."""
         body, done = self.e.label("holds"), self.e.label("after")

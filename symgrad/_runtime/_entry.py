@@ -15,7 +15,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ._interface import EXHAUSTED, NO_MEMORY, NO_PLACE, OTHER_BRANCH, Interface, Leaf, memory_type
+from ._interface import (
+    EXHAUSTED,
+    NO_MEMORY,
+    NO_PLACE,
+    OTHER_BRANCH,
+    Interface,
+    Leaf,
+    Lines,
+    memory_type,
+)
 from ._memory_code import EMPTY
 from ._python import dtype_symbol, object_symbol, scalar_symbol
 from ._structures import DATA_AT, DTYPE_AT, FLAGS_AT, RANK_AT, SHAPE_AT, TYPE_AT, VALUE_AT
@@ -76,22 +85,12 @@ def threads_symbol(name: str) -> str:
 
 
 @dataclass
-class _Entry:
+class _Entry(Lines):
     """The text under way."""
 
-    lines: list[str] = field(default_factory=list)
     objects: set[str] = field(default_factory=set)
-    count: int = 0
     #: Words noted in ``%spans``: two for each array, where it begins and ends.
     spans: int = 0
-
-    def line(self, text: str) -> None:
-        self.lines.append(f"  {text}")
-
-    def op(self, text: str) -> str:
-        self.count += 1
-        self.line(f"%v{self.count} = {text}")
-        return f"%v{self.count}"
 
     def label(self, stem: str) -> str:
         self.count += 1

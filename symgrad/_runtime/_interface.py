@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -82,3 +82,25 @@ class Interface:
     inputs: tuple[Leaf, ...]
     outputs: tuple[Leaf, ...]
     sizes: int
+
+
+@dataclass
+class Lines:
+    """A function as LLVM's text, under way: instructions and labels in order."""
+
+    lines: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def line(self, text: str) -> None:
+        """Add an instruction, or a label."""
+        self.lines.append(text if text.endswith(":") else f"  {text}")
+
+    def op(self, text: str) -> str:
+        """Add an instruction; return the register with its result."""
+        self.count += 1
+        self.line(f"%v{self.count} = {text}")
+        return f"%v{self.count}"
+
+    def text(self, head: str) -> str:
+        """Return the function."""
+        return "\n".join([head, "entry:", *self.lines, "}", ""])
