@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Body, Input, Literal, Node, recording_nodes, topological
+from .._graph import Body, Input, Literal, Node, recording_nodes, topological, viewed
 from .._rewrite import rewrite
 from .._shapes import Dimension, same
 from .._state import within
@@ -103,8 +103,7 @@ def refuse_leaks(nodes: Sequence[Node], given: Sequence[Node] = ()) -> None:
 
 def _stays(node: Node) -> bool:
     """Tell whether a value from outside is written into the body: numbers, filled arrays."""
-    while node.op.kind == "view":
-        node = node.operands[0]
+    node = viewed(node)
     return node.op.kind == "leaf" and not isinstance(node, Input)
 
 

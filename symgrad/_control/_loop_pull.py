@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Body, Input, Node, element_count, topological
+from .._graph import Body, Input, Node, element_count, topological, viewed
 from .._op import Code, Cython, Libm
 from .._reverse import dependents, pull_back
 from .._rewrite import rewrite
@@ -263,9 +263,7 @@ def picked(node: Node, carried: set[Input]) -> bool:
     """Tell whether a value is a small part of a large array that the forward step makes."""
     if node.op.kind not in ("gather", "view"):
         return False
-    source = node.operands[0]
-    while source.op.kind == "view":
-        source = source.operands[0]
+    source = viewed(node.operands[0])
     made = source in carried or bool(source.operands)
     return made and element_count(node) * PICKED <= element_count(source)
 

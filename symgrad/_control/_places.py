@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Literal, Node, element_count, rebuilt, remade
+from .._graph import Literal, Node, element_count, rebuilt, remade, viewed
 from .._ops import ASSEMBLE
 from .._ops.gathers import GATHER, SCATTER
 from .._ops.updates import ADD_AT, PUT, UPDATE
@@ -111,8 +111,7 @@ def terms(node: Node) -> list[Node]:
 
 def is_zero(node: Node) -> bool:
     """Tell whether an array is a literal zero everywhere."""
-    while node.op.kind == "view":
-        node = node.operands[0]
+    node = viewed(node)
     return isinstance(node, Literal) and node.value == 0
 
 

@@ -11,7 +11,7 @@ from ._interned import (
     shared,
 )
 from ._leaves import Constant, Input, Iota, Literal, SizeOf, literal_form
-from ._node import Node, Static, as_sympy, element_count, topological
+from ._node import Node, Static, as_sympy, element_count, topological, viewed
 from ._rebuilt import rebuilt, remade
 from ._types import more_than_numbers, own_rules, require_numbers
 from ._where import (
@@ -66,5 +66,6 @@ __all__ = [
     "source_name",
     "topological",
     "user_line",
+    "viewed",
     "warn_user",
 ]

@@ -188,3 +188,10 @@ def topological(outputs: Iterable[LinkedT], limit: int | None = None) -> list[Li
         if len(order) == limit:
             break
     return list(order)
+
+
+def viewed(node: Node) -> Node:
+    """Return what a view, or a view of views, is of; any other node is its own."""
+    while node.op.kind == "view":
+        node = node.operands[0]
+    return node

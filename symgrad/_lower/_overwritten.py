@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .._graph import Input, Node
+from .._graph import Input, Node, viewed
 from .._op import PROJECTIONS, Scatter
 from ._plan import Nest, Plan, Single, Task
 
@@ -76,15 +76,8 @@ def _is_last(node: Node, base: Node, at: dict[Node, int], reads: list[set[Node]]
     if node.op.over:
         return node in at and not any(base in r for r in reads[at[node] :])
     [loop] = node.operands
-    once = sum(seen_through(x) is base for x in loop.operands) == 1
+    once = sum(viewed(x) is base for x in loop.operands) == 1
     return once and not any(base in r for r in reads[at[loop] + 1 :])
-
-
-def seen_through(node: Node) -> Node:
-    """Return what a view is of."""
-    while node.op.kind == "view":
-        node = node.operands[0]
-    return node
 
 
 def _chain(plan: Plan, k: int, carried: Input) -> list[tuple[Node, Node]]:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._graph import Constant, Input, Literal, Node, SizeOf
+from .._graph import Constant, Input, Literal, Node, SizeOf, viewed
 from .._op import PROJECTIONS, Bodied, Code, Instr, Intrinsic, Placing
 from .._schedule import Steps
 from .._shapes import Shape
@@ -133,8 +133,7 @@ class _Planner:
 
     def base(self, node: Node) -> Iterable[Node]:
         """Return the computed nodes that a view reads from."""
-        while node.op.kind == "view":
-            node = node.operands[0]
+        node = viewed(node)
         return () if node.op.kind == "leaf" else (node,)
 
     def cheap(self, node: Node) -> bool:
