@@ -197,16 +197,12 @@ class LoopWriter(Writer):
         """Make room for the next step: twice as much as before, where there is none."""
         e = self.e
         room = e.op(f"load i64, ptr {self.room}")
-        full = e.op(f"icmp eq i64 {done}, {room}")
-        e.line(f"br i1 {full}, label %grow, label %go")
-        self.label("grow")
-        twice = e.op(f"mul i64 {room}, 2")
-        none = e.op(f"icmp eq i64 {room}, 0")
-        larger = e.op(f"select i1 {none}, i64 {FIRST_ROOM}, i64 {twice}")
-        self.reserve(larger)
-        e.line(f"store i64 {larger}, ptr {self.room}")
-        e.line("br label %go")
-        self.label("go")
+        with self.where(e.op(f"icmp eq i64 {done}, {room}")):
+            twice = e.op(f"mul i64 {room}, 2")
+            none = e.op(f"icmp eq i64 {room}, 0")
+            larger = e.op(f"select i1 {none}, i64 {FIRST_ROOM}, i64 {twice}")
+            self.reserve(larger)
+            e.line(f"store i64 {larger}, ptr {self.room}")
 
     def reserve(self, steps: str) -> None:
         """Give all tapes room for so many steps."""
