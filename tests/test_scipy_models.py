@@ -656,6 +656,40 @@ def test_faddeeva_function() -> None:
     )
 
 
+@pytest.mark.parametrize("k", [0, -1])
+def test_lambert_function(k: int) -> None:
+    """On both real branches, to where they meet; nan where they are not real."""
+    low = -np.exp(-1.0)
+    near = low + np.geomspace(1e-13, 0.3, 40)
+    x = np.concatenate(
+        [near, -np.geomspace(1e-300, 0.2, 20), np.geomspace(1e-300, 1e300, 20)[: -20 * k]]
+    )
+    if k:
+        x = x[x < 0]
+    w = sg.compile(lambda x: scipy.special.lambertw(x, k).real)
+    with mpmath.workdps(40):
+        exact = np.array([float(mpmath.lambertw(mpmath.mpf(a), k).real) for a in x])
+        slopes = [
+            float(w / (mpmath.mpf(a) * (1 + w))) for a in x for w in [mpmath.lambertw(a, k).real]
+        ]
+    np.testing.assert_allclose(w(x), exact, rtol=1e-15)
+    slope = sg.vmap(sg.grad(lambda x: scipy.special.lambertw(x, k=k).real))
+    away = x - low > 1e-3
+    np.testing.assert_allclose(slope(x)[away], np.array(slopes)[away], rtol=1e-13)
+    both = sg.compile(lambda x: scipy.special.lambertw(x, k))
+    ends = np.array([low, 0.0, np.nan, -1.0, np.inf][: 4 if k else 5])
+    expected = np.where(ends == -1.0, np.nan, np.append(-1.0, scipy.special.lambertw(ends[1:], k)))
+    np.testing.assert_array_equal(both(ends).real, expected.real)
+    assert both(np.float32(-0.1)).dtype == np.complex128
+
+
+def test_other_branches_of_lamberts_function_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="branch k is 0 or -1"):
+        sg.grad(lambda x: scipy.special.lambertw(x, 1).real)(0.5)
+    with pytest.raises(UnsupportedError, match="complex"):
+        sg.grad(lambda x: scipy.special.lambertw(x * 1j).real)(0.5)
+
+
 def test_multivariate_normal() -> None:
     normal = scipy.stats.multivariate_normal
     cov = np.array([[2.0, 0.3], [0.3, 1.0]])

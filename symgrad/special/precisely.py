@@ -291,6 +291,13 @@ def normal_log_quantile(c: Any, guess: Any, y: Any) -> Any:
                  lambda x: c.exp(-x * x / 2) / c.sqrt(2 * c.pi) / below(x))  # fmt: skip
 
 
+def _lambert(branch: int) -> Precise:
+    return lambda c, guess, x: c.re(c.lambertw(x, branch))
+
+
+lambert_principal, lambert_lower = map(_lambert, (0, -1))
+
+
 # ---------------------------------------------------------------- Faddeeva's function
 
 

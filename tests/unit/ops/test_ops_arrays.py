@@ -32,7 +32,7 @@ COMPOSITES = {
     name: record
     for name, record in registry.composites.items()
     if record.function.__module__ not in ELSEWHERE
-    and name not in ("sort_complex", "wofz", *EIGENVALUES)
+    and name not in ("sort_complex", "wofz", "lambertw", *EIGENVALUES)
     and record.functions  # the installed NumPy has it
 }
 #: Routines, loops and branches, which have no element formula, have tests of their own.
