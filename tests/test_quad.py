@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.integrate
 from numba import njit
-from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, quad_vec, tplquad
+from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, quad_vec, tanhsinh, tplquad
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, UnsupportedError
@@ -266,3 +266,66 @@ def test_samples() -> None:
         romb = sg.compile(lambda y: scipy.integrate.romb(y, dx=0.3))
         want = scipy.integrate.romb(y[:, :n], dx=0.3)
         np.testing.assert_allclose(romb(y[:, :n]), want, rtol=1e-12)
+
+
+def _oscillating(p: Any) -> Any:
+    return tanhsinh(lambda x: np.exp(-p[0] * x) * np.cos(p[1] * x), 0.0, p[1]).integral
+
+
+TANH_SINH: dict[str, Callable[[Any], Any]] = {
+    "finite": _oscillating,
+    "the whole line": lambda p: tanhsinh(lambda x: np.exp(-p[0] * x * x), -np.inf, np.inf).integral,
+    "from a limit on": lambda p: tanhsinh(lambda x: np.exp(-p[0] * x), p[1], np.inf).integral,
+    "backwards": lambda p: tanhsinh(lambda x: np.exp(p[0] * x), p[1], -np.inf).integral,
+    "singular": lambda p: tanhsinh(lambda x: x ** -p[0], 0, p[1]).integral,
+    "logarithm": lambda p: tanhsinh(lambda x: np.log(x) * p[0], 0, p[1]).integral,
+    "arguments": lambda p: tanhsinh(
+        lambda x, c, d: np.exp(-c * x) * d, [0, -np.inf], [np.inf, 0],
+        args=(np.array([1.0, -1.0]) * p[0], p[1]),
+    ).integral,
+    "coarse": lambda p: tanhsinh(lambda x: np.sqrt(x * p[0]), 0, p[1], rtol=1e-4).integral,
+    "from a level on": lambda p: tanhsinh(lambda x: np.sqrt(x * p[0]), 0, 1, minlevel=4).integral,
+    "nothing": lambda p: tanhsinh(lambda x: x * p[0], p[1], p[1]).integral,
+    "zero": lambda p: tanhsinh(lambda x: 0 * x * p[0], 0, p[1]).integral,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TANH_SINH)
+def test_tanh_sinh(name: str) -> None:
+    """Values are SciPy's, of the same level; derivatives by limits and parameters."""
+    f, p, h = TANH_SINH[name], np.array([0.6, 0.7]), 1e-5
+    np.testing.assert_allclose(sg.compile(f)(p), f(p), rtol=1e-13, atol=1e-15)
+    slope = sg.jacobian(f)(p)
+    near = [(f(p + h * e) - f(p - h * e)) / (2 * h) for e in np.eye(2)]
+    np.testing.assert_allclose(slope, np.stack(near, axis=-1), rtol=1e-8, atol=1e-9)
+    batch = np.stack([p, 1.1 * p, 0.9 * p])
+    each = [sg.jacobian(f)(x) for x in batch]
+    np.testing.assert_allclose(sg.vmap(sg.jacobian(f))(batch), each, rtol=1e-12, atol=1e-15)
+
+
+def test_what_tanh_sinh_tells() -> None:
+    def told(p: Any) -> Any:
+        found = tanhsinh(lambda x, c: np.exp(-c * x), 0, [1.0, np.nan], args=(p,))
+        return found.maxlevel, found.nfev, found.status, found.success
+
+    level, count, status, success = sg.compile(told)(0.6)
+    expected = tanhsinh(lambda x: np.exp(-0.6 * x), 0, 1.0)
+    assert (level[0], count[0], status[0], success[0]) == (
+        expected.maxlevel, expected.nfev, 0, True,
+    )  # fmt: skip
+    assert not success[1]
+
+
+def test_what_tanh_sinh_does_not_find_or_take() -> None:
+    def wild(w: Any) -> Any:
+        return tanhsinh(lambda x: np.cos(w * x), 0, 10.0, maxlevel=3).integral
+
+    value, slope = sg.value_and_grad(wild)(50.0)
+    assert np.isnan(value)
+    assert np.isnan(slope)
+    none = sg.compile(lambda b: tanhsinh(np.exp, 0.0, b).integral)(np.zeros(0))
+    assert none.shape == (0,)
+    with pytest.raises(ArgumentError, match="complex"):
+        sg.compile(lambda b: tanhsinh(lambda x: np.exp(1j * x), 0.0, b).integral)(1.0)
+    with pytest.raises(UnsupportedError, match="log"):
+        sg.grad(lambda w: tanhsinh(lambda x: w * x, 0, 1, log=True).integral)(1.0)

@@ -22,7 +22,7 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
             ode complex_ode OdeSolver DenseOutput OdeSolution RK23 RK45 DOP853 Radau
             BDF LSODA
         """),
-        (REFUSED, "quad, quad_vec, nquad and fixed_quad are traced", "*"),
+        (REFUSED, "quad, quad_vec, nquad, tanhsinh and fixed_quad are traced", "*"),
     ],
     "interpolate": [
         (PASSED, "makes a spline outside, which is read inside by its knots and coefficients", """

@@ -2,8 +2,8 @@
 
 ``solve_ivp`` has SciPy's signature, results and messages. The right-hand side and the loop over
 steps are one kernel; steps are those of SciPy. In traced code ``odeint``, ``quad``, ``quad_vec``,
-``fixed_quad``, ``dblquad``, ``tplquad``, ``nquad`` are part of the program, too, with derivatives
-by parameters and limits.
+``fixed_quad``, ``dblquad``, ``tplquad``, ``nquad``, ``tanhsinh`` are part of the program, too, with
+derivatives by parameters and limits.
 
 Examples
 --------
@@ -32,6 +32,7 @@ from ._ode_solvers import Rodas5P, Taylor
 from ._odeint import odeint
 from ._quad import dblquad, fixed_quad, nquad, quad, quad_vec, tplquad
 from ._samples import cumulative_simpson, cumulative_trapezoid, romb, simpson, trapezoid
+from ._tanhsinh import tanhsinh
 
 __all__ = [
     "Rodas5P",
@@ -50,6 +51,7 @@ __all__ = [
     "solve_bvp",
     "solve_dae",
     "solve_ivp",
+    "tanhsinh",
     "tplquad",
     "trapezoid",
 ]
