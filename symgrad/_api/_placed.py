@@ -6,6 +6,7 @@ what the pattern was found for. A call with other sizes, or other index data, is
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -195,7 +196,7 @@ class Placed:
     def _placing(self, shapes: Sequence[Shape]) -> Iterator[Any]:
         """Yield places of values of these shapes, one behind the other, that it is given."""
         sizes = [dim_product(shape) for shape in shapes]
-        starts = [as_dim(sum(sizes[:k])) for k in range(len(sizes) + 1)]
+        starts = [*map(as_dim, itertools.accumulate(sizes, initial=0))]
         if sizes:
             self._places.append(Input(self._name("places"), (starts[-1],), self.word))
         for shape, start, size in zip(shapes, starts, sizes, strict=False):

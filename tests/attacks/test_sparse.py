@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad._trace import flatten
 from symgrad.errors import SparsityWarning
 
 Step = Callable[[Any], Any]
@@ -273,3 +274,139 @@ def test_where_lanes_end(attack: Any) -> None:
                     g = lambda u: np.sum(f(u) ** 2)  # noqa: E731
                     found, wanted = sg.hessian(g, sparse=True)(x).toarray(), sg.hessian(g)(x)
                     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
+
+
+# ---------------------------------------------------------------- nested arguments, any sizes
+
+
+def fitting(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return two arrays of one shape, made of the first elements where they have others."""
+    if a.shape == b.shape or 0 in (a.ndim, b.ndim):
+        return a, b
+    n = min(a.size, b.size)
+    return a.ravel()[:n], b.ravel()[:n]
+
+
+def overwritten(a: Any, b: Any, i: Any) -> Any:
+    out = a.ravel() * 1.0
+    if out.size:
+        out[i % out.size] = np.sum(b)
+        np.add.at(out, (i * 3) % out.size, np.sin(out[:1]) * out[-1:])
+        out[1::2] = out[: len(out[1::2])] ** 2
+    return out
+
+
+def looked_up(a: Any, b: Any, i: Any) -> Any:
+    flat = a.ravel()
+    return flat[-1 - i % flat.size] * flat[i % flat.size] if flat.size else a
+
+
+def stencil(a: Any, b: Any, i: Any) -> Any:
+    u = np.pad(a.reshape(-1, 2) if a.size % 2 == 0 else a.reshape(-1, 1), 1)
+    return u[2:, 1:-1] + u[:-2, 1:-1] - u[1:-1, 2:] * u[1:-1, 1:-1] + np.roll(u, 1, 0)[1:-1, 1:-1]
+
+
+def summed(a: Any, b: Any, i: Any) -> Any:
+    n = min(a.size, len(i))
+    return (
+        np.bincount(i[:n] % 5, a.ravel()[:n], 5) + np.sum(a[..., None], axis=-1).ravel()[:1].sum()
+    )
+
+
+#: Each takes two arrays of any shape and an index array, and serves all sizes.
+SIZELESS: list[Callable[[Any, Any, Any], Any]] = [
+    lambda a, b, i: np.sin(a) * 1.5,
+    lambda a, b, i: a * a - 0.3,
+    lambda a, b, i: np.multiply(*fitting(a, b)),
+    lambda a, b, i: np.divide(*fitting(a, 1.5 + np.cos(b))),
+    lambda a, b, i: np.where(np.greater(*fitting(a, b)), *fitting(np.sin(a), b * b)),
+    lambda a, b, i: np.concatenate([a.ravel(), b.ravel()[::-1]]),
+    lambda a, b, i: np.outer(a.ravel()[:4], b.ravel()[:3]),
+    lambda a, b, i: np.cumsum(a, axis=-1) if a.ndim else a,
+    lambda a, b, i: a[..., ::-2] if a.ndim else a,
+    lambda a, b, i: np.sum(a, axis=0) * np.cos(np.sum(b)) if a.ndim else a,
+    lambda a, b, i: a - np.mean(a) if a.size else a,
+    lambda a, b, i: np.stack([a, 2.0 * a], axis=-1).swapaxes(0, -1),
+    lambda a, b, i: np.repeat(a.ravel()[1:], 2),
+    lambda a, b, i: np.einsum("i,ij->j", a.ravel()[:3], np.outer(a.ravel()[:3], b.ravel()[:4])),
+    lambda a, b, i: np.array([0.5] * a.size) * a.ravel(),
+    lambda a, b, i: np.maximum(a, 0.6),
+    overwritten,
+    looked_up,
+    stencil,
+    summed,
+]
+
+
+def slopes(f: Step, x: Any) -> Any:
+    """Return the derivative of a vector by a vector, by differences of fourth order."""
+
+    def along(j: int) -> Any:
+        step = 1e-4 * (np.arange(x.size) == j)
+        near, far = f(x + step) - f(x - step), f(x + 2 * step) - f(x - 2 * step)
+        return (8 * near - far) / 12e-4
+
+    none = np.zeros((f(x).size, 0))
+    return np.concatenate([none, *(along(j)[:, None] for j in range(x.size))], axis=1)
+
+
+@pytest.mark.attack(quick=3, whole=4_000, judge="differences of NumPy's values")
+@pytest.mark.filterwarnings("ignore::symgrad.errors.SparsityWarning")
+def test_nested_derivatives(attack: Any) -> None:
+    """Blocks of nested arguments, for all sizes, index data and captures, and the Hessian's."""
+    for case in attack:
+        with case:
+            rng = case.rng
+            chosen = [
+                (SIZELESS[rng.integers(len(SIZELESS))], *rng.integers(0, k + 3, 2))
+                for k in range(int(rng.integers(1, 6)))
+            ]
+            held = {"i": rng.integers(0, 40, 3), "scale": rng.uniform(0.5, 1.5)}
+
+            def f(x: Any, i: Any, chosen: Any = chosen, held: Any = held) -> Any:
+                pool = [x["a"], *x["b"]]
+                for k, (step, a, b) in enumerate(chosen):
+                    made = step(pool[a], pool[b], held["i"] if k % 2 else i)
+                    pool.append(made if made.size < 60 else made.ravel()[:50:2])
+                return {"last": pool[-1] * held["scale"], "early": (pool[len(pool) // 2] + 0.0,)}
+
+            def total(x: Any, i: Any, f: Any = f) -> Any:
+                y = f(x, i)
+                return np.sum(np.sin(y["last"])) + np.sum(y["early"][0] ** 2)
+
+            form, second = str(rng.choice(["csr", "csc", "coo"])), bool(case.number % 2)
+            if second:
+                function = sg.hessian(total, sparse=True, format=form, triangle="lower")
+            else:
+                function = sg.jacobian(f, sparse=True, format=form)
+            whole = sg.grad(total) if second else f
+            shapes = [rng.integers(0, 5, rng.integers(0, 3)) for _ in range(3)]
+            with sg.backend("llvm" if case.number % 8 == 0 else "numpy"):
+                for _ in range(3):
+                    parts = [rng.uniform(0.2, 1.3, shape) for shape in shapes]
+                    i = rng.integers(0, 40, int(rng.integers(0, 6)))
+                    ends = np.cumsum([0, *(part.size for part in parts)])
+
+                    def nested(v: Any, parts: Any = parts, ends: Any = ends) -> Any:
+                        a, *b = (
+                            np.reshape(v[k:m], np.shape(part))
+                            for part, k, m in zip(parts, ends, ends[1:], strict=False)
+                        )
+                        return {"a": a, "b": tuple(b)}
+
+                    def flat(v: Any, i: Any = i, nested: Any = nested, whole: Any = whole) -> Any:
+                        leaves = flatten(whole(nested(v), i))[0]
+                        return np.concatenate([np.zeros(0), *map(np.ravel, leaves)])
+
+                    v = np.concatenate([np.zeros(0), *map(np.ravel, parts)])
+                    blocks = flatten(function(nested(v), i))[0]
+                    width = len(parts)
+                    rows = [blocks[k : k + width] for k in range(0, len(blocks), width)]
+                    found = np.concatenate([np.hstack([m.toarray() for m in r]) for r in rows])
+                    wanted = slopes(flat, v)
+                    wanted = np.tril(wanted) if second else wanted
+                    near = 1e-6 * max(1.0, np.abs(wanted).max(initial=0.0))
+                    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=near)
+                    held["i"][:1] += 7
+                    held["scale"] += 0.25
+                    shapes = [np.maximum(0, s + rng.integers(-1, 2, len(s))) for s in shapes]
