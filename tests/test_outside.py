@@ -8,6 +8,7 @@ import datetime as dt
 import math
 import os
 import pickle
+import random
 import subprocess
 import time
 from collections.abc import Callable
@@ -194,3 +195,38 @@ def test_clocks_of_adapted_and_called_back_functions() -> None:
     assert type(sg.adapt(lambda x: x * time.time())(1.0)) is float
     stamped = sg.compile(lambda x: sg.pure_callback(lambda v: v * 0 + time.time(), x, x))
     assert stamped(X)[0] < stamped(X)[0]
+
+
+def of_numpy(x: Any) -> Any:
+    np.random.seed(1)  # noqa: NPY002
+    return sum(math.exp(-x * np.random.rand()) for _ in range(5))  # noqa: NPY002
+
+
+def of_python(x: Any) -> Any:
+    random.seed(1)
+    return sum(math.exp(-x * random.random()) for _ in range(5))
+
+
+def without(x: Any) -> Any:
+    return math.exp(-x * np.random.rand())  # noqa: NPY002
+
+
+def by_the_system(x: Any) -> Any:
+    np.random.seed()  # noqa: NPY002
+    return math.exp(-x * np.random.rand())  # noqa: NPY002
+
+
+def of_the_other(x: Any) -> Any:
+    random.seed(1)
+    return math.exp(-x * np.random.rand())  # noqa: NPY002
+
+
+def test_the_shared_generators_draw_after_a_seed_of_the_function_alone() -> None:
+    """In functions that are traced as adapted copies, too."""
+    for f in (of_numpy, of_python):
+        assert sg.compile(f)(2.0) == pytest.approx(f(2.0), rel=1e-14)
+        slope = (f(2.0 + 1e-6) - f(2.0 - 1e-6)) / 2e-6
+        assert sg.grad(f)(2.0) == pytest.approx(slope, rel=1e-8)
+        for g in (without, by_the_system, of_the_other):
+            with pytest.raises(OutsideError, match=r"np\.random\.rand draws"):
+                sg.compile(g)(2.0)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import random as _python
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -31,12 +32,30 @@ from ..errors import OutsideError
 _names, __dir__ = offering(np.random, globals())
 
 
+#: The traces in which a thread has last seeded the shared generators, by these generators' module.
+_seeds = threading.local()
+
+
+def _seeding(function: Callable[..., Any], home: str) -> Callable[..., Any]:
+    """Return what seeds a shared generator; while a function is traced, it may then draw."""
+
+    @functools.wraps(function)
+    def seed(*args: Any, **kwargs: Any) -> Any:
+        given = [*args, *kwargs.values()]
+        if any(x is not None for x in given):
+            setattr(_seeds, home, now().guards)
+        return function(*args, **kwargs)
+
+    return seed
+
+
 def drawing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """Return a function that draws random numbers, but not while another is traced."""
 
     @functools.wraps(function)
     def draw(*args: Any, **kwargs: Any) -> Any:
-        if now().guards is not None:
+        guards = now().guards
+        if guards is not None and getattr(_seeds, name.rpartition(".")[0], None) is not guards:
             raise OutsideError(
                 f"{name} draws random numbers: they would be drawn once, while the function is "
                 "traced, and be the same in every call. Write instead: draw them outside and "
@@ -53,7 +72,8 @@ PYTHON = ModuleType("random")
 for _name, _function in vars(_python).items():
     if not _name.startswith("__"):
         if isinstance(getattr(_function, "__self__", None), _python.Random):
-            _function = drawing(_function, f"random.{_name}")
+            make = _seeding if _name == "seed" else drawing
+            _function = make(_function, "random" if _name == "seed" else f"random.{_name}")
         setattr(PYTHON, _name, _function)
 
 
@@ -89,9 +109,10 @@ def _seeded(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-seed, RandomState, SeedSequence, PCG64, MT19937, Philox = map(
+seed = _seeded(_seeding(np.random.seed, "np.random"))
+RandomState, SeedSequence, PCG64, MT19937, Philox = map(
     _seeded,
-    (np.random.seed, np.random.RandomState, np.random.SeedSequence, np.random.PCG64,
+    (np.random.RandomState, np.random.SeedSequence, np.random.PCG64,
      np.random.MT19937, np.random.Philox),
 )  # fmt: skip
 
