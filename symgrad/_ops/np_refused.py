@@ -20,7 +20,8 @@ OF_MASKS = (
 #: Of functions that give places.
 OF_PLACES = (
     "it gives places, as many as hold, which are an index for all axes of the mask, "
-    f"x[np.nonzero(mask)], and can be summed; else their number would have to be known. {OF_MASKS}"
+    "x[np.nonzero(mask)], and can be summed; else their number has to be known, by a guard, and "
+    f"no example of a batch and no step of a loop tells it. {OF_MASKS}"
 )
 _DISTINCT = (
     f"{_SHAPE}. Write instead: of labels that are data np.unique outside, whose inverse is an "

@@ -211,7 +211,8 @@ class Masked(ArrayMethods):
         """Raise for what needs the elements in a row."""
         raise UnsupportedError(
             f"{what} needs to know how many elements a traced mask selects, which depends on "
-            f"values. Write instead: {instead}; or, where data alone decide, bind the data by "
+            "values, and no example of a batch and no step of a loop tells it. "
+            f"Write instead: {instead}; or, where data alone decide, bind the data by "
             "functools.partial(f, data=data) or a closure, and their numbers are known"
         )
 
