@@ -722,3 +722,88 @@ def test_a_ragged_list_is_named() -> None:
         assert g(1.0, [[2.0, 3.0]]) == 3.0  # the second is checked by the first
         with pytest.raises(ArgumentError, match=r"^argument y is a ragged nested list"):
             g(1.0, [[0.0, 1.0], [2.0]])
+
+
+# ---------------------------------------------------------------- whole numbers of all types
+
+
+def assigned(x: Any, n: Any) -> Any:
+    y = x.copy()
+    y[0] = n
+    return y
+
+
+SMALL, HUGE = np.array([100, 127, -5], np.int8), np.array([2**64 - 1, 2**63, 1], np.uint64)
+WITH_NUMBERS: dict[str, Callable[..., Any]] = {
+    "less": lambda x, n: x < n,
+    "equal": lambda x, n: (x == n) | (n != x),
+    "add": lambda x, n: x + n,
+    "remainder": lambda x, n: x % n,
+    "maximum": np.maximum,
+    "assigned": assigned,
+}
+
+
+@pytest.mark.parametrize("name", WITH_NUMBERS)
+@pytest.mark.parametrize(
+    "x", [SMALL, SMALL.astype(np.uint8), SMALL.astype(np.int32), HUGE], ids=str
+)
+@pytest.mark.quick(4)
+def test_numbers_of_pythons_beside_small_types(name: str, x: Any) -> None:
+    """As arguments and in the code; those that do not fit are errors, or compared."""
+    f = WITH_NUMBERS[name]
+    g = sg.compile(f)
+    for n in (3, 300, -1, 2**40):
+        for found in (g, sg.compile(lambda x, n=n: f(x, n))):
+            args = (x, n) if found is g else (x,)
+            try:
+                want = f(x, n)
+            except OverflowError:
+                with pytest.raises(OverflowError, match=r"out of bounds for u?int"):
+                    found(*args)
+            else:
+                result = found(*args)
+                assert result.dtype == want.dtype
+                np.testing.assert_array_equal(result, want)
+    with pytest.raises(OverflowError, match="out of bounds for int8"):
+        sg.compile(lambda x: np.full_like(x, 300))(SMALL)
+
+
+@pytest.mark.parametrize("backend", ["llvm", "numba", "numpy"])
+@pytest.mark.parametrize(
+    "f",
+    [np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.isin],
+    ids=lambda f: f.__name__,
+)
+def test_comparisons_of_whole_numbers_with_and_without_a_sign(f: Any, backend: Any) -> None:
+    unsigned = np.array([0, 1, 2**63, 2**64 - 1, 2**63 - 1], np.uint64)
+    signed = np.array([-1, 0, 1, -(2**63), 2**63 - 1])
+    for a, b in ((unsigned, signed), (signed, unsigned)):
+        a, b = (a, b) if f is np.isin else (a[:, None], b)
+        np.testing.assert_array_equal(sg.compile(f, backend=backend)(a, b), f(a, b))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: divmod(5, x),
+        lambda x: divmod(True, x),
+        lambda x: np.take(np.arange(300.0), x, mode="wrap"),
+        lambda x: np.take(np.arange(300.0), x, mode="clip"),
+        lambda x: np.clip(x, -300, 300),
+        lambda x: np.clip(x, -300, 5),
+        lambda x: np.searchsorted(np.array([1, 2**63, 2**64 - 2], np.uint64), x),
+        lambda x: np.digitize(x, np.array([1, 2**62, 2**63], np.uint64)),
+        lambda x: True / (x * 1j),
+        lambda x: (x > 0) / (x * (1 + 1j)),
+        lambda x: (x * np.complex64(1j)) ** np.float32(2.5),
+        lambda x: np.float32(2.5) ** (x * np.complex64(1j)),
+        lambda x: (x * np.complex64(1 + 1j)) ** (x * np.complex64(1j)),
+    ],
+)
+def test_whole_numbers_and_truth_values_where_types_meet(f: Any) -> None:
+    x = np.array([3, -1, 100, 1], np.int8)
+    want, found = f(x), sg.compile(f)(x)
+    for a, b in zip(np.atleast_2d(found), np.atleast_2d(want), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=1e-5)

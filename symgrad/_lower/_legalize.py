@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Literal, Node, apply, rebuilt, remade
-from .._op import Bodied, Code, Composed, Cython, Placing, Reduce, Written, registry
+from .._op import Bodied, Code, Composed, Cython, Instr, Placing, Reduce, Written, registry
 from .._rewrite import number_of, rewrite
 from .._shapes import Shape
 from .._state import now
@@ -72,6 +72,8 @@ def _legal(
     if isinstance(lower, Composed) and not stays:
         value = as_node(lower.formula(*map(Traced, operands), **node.params))
         return _shaped(cast(value, node.dtype), node.shape)
+    if isinstance(lower, Instr) and {x.dtype.str[1:] for x in operands} == {"i8", "u8"}:
+        return _shaped(_of_both_signs(node, operands), node.shape)
     if isinstance(lower, Cython) and node.dtype != np.float64:
         wide = tuple(cast(x, np.float64) for x in operands)
         inner = apply(node.op, wide, node.items, node.shape, np.dtype(np.float64))
@@ -79,6 +81,19 @@ def _legal(
     if node.op.kind == "contract":
         return _matrix_form(node, operands)
     return simplest_assembly(node, operands)
+
+
+def _of_both_signs(node: Node, operands: tuple[Node, ...]) -> Node:
+    """Return a comparison of 64-bit integers, one with a sign and one without: no type has both.
+
+    A negative number compares with all others as 0 does with 1.
+    """
+    x, y = map(Traced, operands)
+    first = operands[0].dtype.kind == "u"
+    signed = y if first else x
+    beyond = bool(node.op.evaluate(np.uint64(first), np.uint64(not first)))
+    inside = node.op(x, signed.astype(np.uint64)) if first else node.op(signed.astype(np.uint64), y)
+    return as_node(np.where(signed < 0, beyond, inside))
 
 
 def in_elements(node: Node) -> Callable[..., Any] | None:

@@ -134,6 +134,8 @@ def iota(size: Any, *beside: Any) -> Any:
 
 def full(shape: Sequence[Any], value: Any, dtype: Any, *beside: Any) -> Any:
     """Return an array filled with a number or with a 0-d traced value."""
+    if type(value) is int:
+        value = np.full((), value, dtype)  # raises for a number that does not fit
     value = value.astype(dtype) if is_traced(value) else np.asarray(value).astype(dtype)
     return BROADCAST(lift(value, *beside), shape=tuple(shape))
 

@@ -59,7 +59,7 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") 
     index = indices if isinstance(indices, (int, Size)) else _indices(indices)
     if mode != "raise":
         n = x.shape[axis]
-        index = _indices(index)
+        index = _indices(index).astype(np.int64)  # n may not fit a smaller type
         index = np.mod(index, n) if mode == "wrap" else np.maximum(np.minimum(index, n - 1), 0)
     if not is_traced(x) and not is_traced(index):
         return np.take(x, index, axis)
@@ -205,6 +205,10 @@ def clip(
 ) -> Any:
     """Limit to an interval."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
+    dtype = getattr(a, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "iu":  # bounds beyond the type are none
+        low = None if type(low) is int and low <= np.iinfo(dtype).min else low
+        high = None if type(high) is int and high >= np.iinfo(dtype).max else high
     x = as_array(a) if low is None and high is None else a
     # The second of equal ones is taken: x keeps the sign of its zeros, as in NumPy.
     x = x if low is None else np.maximum(low, x)

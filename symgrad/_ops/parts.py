@@ -68,7 +68,7 @@ def divide(x: Any, y: Any) -> Parts:
     ratio = small / large
     scale = large + small * ratio
     if not is_complex(x):
-        return x * np.where(wide, 1.0, ratio) / scale, -x * np.where(wide, ratio, 1.0) / scale
+        return x * np.where(wide, 1.0, ratio) / scale, x * np.where(wide, -ratio, -1.0) / scale
     a, b = x.real, x.imag
     first, second = np.where(wide, a, b), np.where(wide, b, a)
     real = first + second * ratio
@@ -102,7 +102,8 @@ def power(z: Any, w: Any) -> Parts:
     zero = z == 0
     # 0**w is 0 for a positive real part, and 1 for w = 0.
     at_zero = np.where(w == 0, 1.0, np.where(w.real > 0, 0.0, math.nan))
-    return np.where(zero, at_zero, np.exp(w * log_of(np.where(zero, 1.0, z))))
+    beside = np.exp(w * log_of(np.where(zero, np.ones_like(z), z)))
+    return np.where(zero, at_zero.astype(beside.real.dtype), beside)
 
 
 def _whole_power(z: Any, n: int) -> Any:

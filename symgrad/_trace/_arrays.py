@@ -210,6 +210,9 @@ class ArrayMethods:
     def __divmod__(self, other: Any) -> Any:
         return NotImplemented if declines(other) else (self // other, self % other)
 
+    def __rdivmod__(self, other: Any) -> Any:
+        return NotImplemented if declines(other) else (other // self, other % self)
+
     def __matmul__(self, other: Any) -> Any:
         if is_sparse(other):
             return np.transpose(sparse_product(other.T, np.transpose(self)))

@@ -13,9 +13,10 @@ import numpy as np
 
 from .._graph import Constant, Literal, Node, SizeOf, apply, require_numbers
 from .._graph._types import SUPPORTED, WEAK, Kind, array_type, check_dtype, resolve
-from .._op import ArrayOp, Map, Op
+from .._op import ArrayOp, Map, Op, registry
 from .._ops import BROADCAST, CAST, RESHAPE
 from .._shapes import Shape, Size, as_dim, broadcast, hint, is_one, show
+from .._state import now
 from ..errors import ArgumentError, ShapeError
 
 _number = lru_cache(maxsize=4096)(Literal)
@@ -92,9 +93,38 @@ def freeze(value: Any) -> Any:
     return value
 
 
-def _fits(value: int, dtype: np.dtype[Any]) -> bool:
+def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
+    """Tell whether a whole number of Python's fits a type: of a traced one by a guard.
+
+    What differs between the examples of a batch is not looked at.
+    """
     info = np.iinfo(dtype)
-    return int(info.min) <= value <= int(info.max)
+    low, high = int(info.min), int(info.max)
+    if type(value) is int:
+        return low <= value <= high
+    if dtype == np.int64:
+        return True
+    high = min(high, np.iinfo(np.int64).max)
+    if isinstance(value, Size):
+        return bool(value >= low) and (dtype.itemsize == 8 or bool(value <= high))
+    examples, node = now().examples, value.node
+    if examples is None:
+        return True
+    above, below = (Literal(n, np.int64) for n in (low, high))
+    flag = np.dtype(bool)
+    inside = [
+        apply(registry.ops["LessEqual"], pair, (), (), flag)
+        for pair in ((above, node), (node, below))
+    ]
+    both = apply(registry.ops["BitwiseAnd"], tuple(inside), (), (), flag)
+    return examples.decide(both, bool) is not False
+
+
+def require_bounds(value: Any, dtype: np.dtype[Any], what: str) -> None:
+    """Raise for a whole number of Python's that is out of bounds for a type, as NumPy does."""
+    if dtype.kind in "iu" and kind_of(value) is int and not _fits(value, dtype):
+        number = value if type(value) is int else "that is given"
+        raise OverflowError(f"{what}: the integer {number} is out of bounds for {dtype}")
 
 
 def bind_map(op: Map, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
@@ -108,10 +138,12 @@ def bind_map(op: Map, operands: tuple[Any, ...], params: dict[str, Any]) -> Node
     items = tuple(sorted((k, freeze(v)) for k, v in params.items())) if params else ()
     kinds = tuple([kind_of(x) for x in operands])
     operand_types, result = resolve(op, kinds, items)
-    for x, dtype in zip(operands, operand_types, strict=True):
-        if type(x) is int and dtype.kind in "iu" and not _fits(x, dtype):
-            if result != np.bool_:
-                raise OverflowError(f"{op.name}: the integer {x} is out of bounds for {dtype}")
+    for x, kind, dtype in zip(operands, kinds, operand_types, strict=True):
+        if kind is not int or dtype.kind not in "iu":
+            continue
+        if result != np.bool_:
+            require_bounds(x, dtype, op.name)
+        elif type(x) is not int or not _fits(x, dtype):
             # NumPy compares with any integer: in a type that has both.
             wide = tuple(np.dtype(np.int64) if k is int else k for k in kinds)
             operand_types, result = resolve(op, wide, items)

@@ -25,7 +25,7 @@ from .._ops.updates import PUT, UPDATE, WRITER
 from .._shapes import Shape, Size, as_dim, as_expr, broadcast, dim_product, guard, hint, same, show
 from .._state import now
 from ..errors import DTypeError, IndexingError, ShapeError, TraceError
-from ._bind import as_node, bind_nodes, cast
+from ._bind import as_node, bind_nodes, cast, require_bounds
 from ._examples import decided_mask
 from ._views import PLACES, Step, taken
 
@@ -366,6 +366,7 @@ def fitted(value: Any, shape: Shape, dtype: np.dtype[Any]) -> Node:
     """Return what is assigned as a node of the shape and type of what it is assigned to."""
     if isinstance(value, (list, tuple)):
         value = as_array(value)
+    require_bounds(value, dtype, "an assignment")
     node = cast(as_node(value), dtype)
     while node.ndim > len(shape) and node.shape[0] == 1:
         node = bind_nodes(_RESHAPE, (node,), {"shape": node.shape[1:]})

@@ -20,7 +20,7 @@ torch.reciprocal(a * a + 1); torch.rsqrt(a * a + 1); torch.hypot(a, b); torch.lo
 torch.atan2(a, b * b + 1); torch.square(1.0 * a); torch.lerp(a, b, r); torch.fmod(a, 0.7)
 torch.remainder(a, -0.7); a.sum(); a.sum(0); a.sum(dim=-1, keepdim=True); a.mean(); a.mean(0)
 a.min(dim=-1)[0]; a.prod(); a.std(); a.std(False); a.var(0); a.norm(); a.max()
-a.logsumexp(-1); a.softmax(-1); a.cumsum(0)
+a.logsumexp(-1); (1.0 * a).softmax(-1); a.cumsum(0)
 a.cumprod(0); a.median(); a.argmax(); a.count_nonzero(); a.any(); a.sort(0).values
 torch.sort(a, descending=True)[0]; a.T; a[0]; a[-1]; a[1:]; a[:-1]; a[::2]; a[..., 0]; a[None]
 a[:, 1]; a[[0, 1, 0]]; a[a > 0]; a[torch.tensor([1, 0])]; a.reshape(-1); a.view(-1)
@@ -39,7 +39,7 @@ w.add_(b, alpha=2); w[0] = b; w[0] = r; w[1:] = b[1:]; w[:1] *= r; w[0] += b[1];
 w[w > r] *= 2; w[:, 0] = r; w[..., -1] += b[..., 0]; w.zero_(); w.copy_(b); w.relu_(); w.exp_()
 w.clamp_(-0.515, 0.515); w.pow_(2); w.masked_fill_(w > 0, r); w[[0, 1]] = b[[1, 0]]
 w.view(-1)[0] = r; w.T.add_(r); w[0][0] = r; w[:] = torch.flip(w, (0,))
-w.retain_grad(); w.requires_grad_(); x.register_hook(lambda g: g * 2); w.grad = None
+w.retain_grad(); x.register_hook(lambda g: g * 2); x.grad = None
 w.detach().add_(r)
 with torch.no_grad(): w.add_(r)
 with torch.no_grad(): w[0] = r
