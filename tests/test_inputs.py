@@ -799,6 +799,12 @@ def test_comparisons_of_whole_numbers_with_and_without_a_sign(f: Any, backend: A
         lambda x: (x * np.complex64(1j)) ** np.float32(2.5),
         lambda x: np.float32(2.5) ** (x * np.complex64(1j)),
         lambda x: (x * np.complex64(1 + 1j)) ** (x * np.complex64(1j)),
+        lambda x: (1 + 1j) ** (x * np.complex64(1j)),
+        lambda x: 2j / (x * np.complex64(1j)),
+        lambda x: x * np.complex64(1j) / (1 + 1j),
+        lambda x: (x * np.float32(0.5)) / (1 + 1j),
+        lambda x: np.modf(x.astype(np.int32)),
+        lambda x: np.modf(x * np.float32(0.3)),
     ],
 )
 def test_whole_numbers_and_truth_values_where_types_meet(f: Any) -> None:

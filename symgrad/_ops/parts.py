@@ -62,14 +62,15 @@ def divide(x: Any, y: Any) -> Parts:
     """
     if not is_complex(y):
         return x.real / y, x.imag / y
-    c, d = y.real, y.imag
+    kind = (x.real + y.real).dtype  # a number of Python's has the type of what is beside it
+    c, d = (part.astype(kind) for part in (y.real, y.imag))
     wide = np.fabs(c) >= np.fabs(d)
     large, small = np.where(wide, c, d), np.where(wide, d, c)
     ratio = small / large
     scale = large + small * ratio
     if not is_complex(x):
         return x * np.where(wide, 1.0, ratio) / scale, x * np.where(wide, -ratio, -1.0) / scale
-    a, b = x.real, x.imag
+    a, b = (part.astype(kind) for part in (x.real, x.imag))
     first, second = np.where(wide, a, b), np.where(wide, b, a)
     real = first + second * ratio
     imag = np.where(wide, b - a * ratio, b * ratio - a)
@@ -103,7 +104,8 @@ def power(z: Any, w: Any) -> Parts:
     # 0**w is 0 for a positive real part, and 1 for w = 0.
     at_zero = np.where(w == 0, 1.0, np.where(w.real > 0, 0.0, math.nan))
     beside = np.exp(w * log_of(np.where(zero, np.ones_like(z), z)))
-    return np.where(zero, at_zero.astype(beside.real.dtype), beside)
+    kind = np.result_type((z.real + w.real).dtype, np.complex64)
+    return np.where(zero, at_zero, beside).astype(kind)
 
 
 def _whole_power(z: Any, n: int) -> Any:
