@@ -90,7 +90,7 @@ def _of_both_signs(node: Node, operands: tuple[Node, ...]) -> Node:
     """
     x, y = map(Traced, operands)
     first = operands[0].dtype.kind == "u"
-    signed = y if first else x
+    signed: Any = y if first else x
     beyond = bool(node.op.evaluate(np.uint64(first), np.uint64(not first)))
     inside = node.op(x, signed.astype(np.uint64)) if first else node.op(signed.astype(np.uint64), y)
     return as_node(np.where(signed < 0, beyond, inside))
