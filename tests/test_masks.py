@@ -29,6 +29,25 @@ def into_places(x: Any) -> Any:
     return y
 
 
+def added(x: Any) -> Any:
+    y, m = np.outer(x, x) / 50, x > 2
+    y[np.ix_(m, m)] += np.eye(len(x[m])) * x[0] / 150
+    y[y > 0.25] *= np.sort(y[y > 0.25])[::-1]
+    return y if len(x[m]) == 5 else y[m]
+
+
+def from_list(x: Any) -> Any:
+    y = x.copy()
+    y[x > 2] = [1.0, x[0], 3.0] if len(x[x > 2]) == 3 else x[::-1]
+    return y
+
+
+def complex_numbers(x: Any) -> Any:
+    z = x + 1j * x**2
+    kept = z[np.abs(z) > 5]
+    return np.array([kept[0].real, kept[-1].imag, len(kept) * 1.0])
+
+
 def in_place(x: Any) -> Any:
     kept, others = x[x > 2], x[x < 4.5]
     kept[0] = 7.0 * x[0]
@@ -76,6 +95,9 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "median": lambda x: np.median(x[x > 2]) + np.interp(2.5, np.sort(x[x > 2]), x[x > 2]),
     "into places": into_places,
     "in place": in_place,
+    "added": added,
+    "from a list": from_list,
+    "complex numbers": complex_numbers,
     "neighbours": neighbours,
     "cubic": cubic,
 }

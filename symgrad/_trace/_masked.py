@@ -197,7 +197,8 @@ class Masked(ArrayMethods):
         mask = decided_mask(self.mask)
         if mask is None:
             return None
-        known = None if not is_traced(self.values) else known_value(self.values.node)
+        node = getattr(self.values, "node", None)  # complex values have two
+        known = None if node is None else known_value(node)
         return (self.values if known is None else np.asarray(known))[np.nonzero(mask)]
 
     def in_a_row(self, what: str, instead: str) -> Any:

@@ -421,6 +421,7 @@ def replaced(x: Any, index: Any, value: Any) -> Any:
     items = index if isinstance(index, tuple) else (index,)
     masks = [k for k in items if is_traced_mask(k)]
     if masks:
+        value = as_array(value) if isinstance(value, (list, tuple)) else value
         before = _whole_axes(x, items)
         if before is not None and goes_along(value, masks[0], x.ndim - masks[0].ndim - before):
             return chosen(x, masks[0], value, before)
