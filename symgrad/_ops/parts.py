@@ -98,14 +98,15 @@ def sign(z: Any) -> Parts:
 def power(z: Any, w: Any) -> Parts:
     """Return ``z**w``: by products if ``w`` is a known small whole number."""
     number = getattr(w.node, "value", None) if not is_complex(w) and not w.shape else None
+    kind = (z.real + w.real).dtype
+    z, w = (x.astype(np.result_type(kind, np.complex64) if is_complex(x) else kind) for x in (z, w))
     if number is not None and number == int(number) and abs(number) <= PRODUCTS:
         return _whole_power(z, int(number))
     zero = z == 0
     # 0**w is 0 for a positive real part, and 1 for w = 0.
     at_zero = np.where(w == 0, 1.0, np.where(w.real > 0, 0.0, math.nan))
     beside = np.exp(w * log_of(np.where(zero, np.ones_like(z), z)))
-    kind = np.result_type((z.real + w.real).dtype, np.complex64)
-    return np.where(zero, at_zero, beside).astype(kind)
+    return np.where(zero, at_zero.astype(kind), beside)
 
 
 def _whole_power(z: Any, n: int) -> Any:

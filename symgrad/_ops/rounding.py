@@ -111,7 +111,7 @@ def round_number(x: Any, digits: int) -> Any:
 @composite(np.modf, samples=_numbers)
 def modf(x: Any) -> tuple[Any, Any]:
     """Fraction and whole part, both with the sign of x."""
-    x = np.positive(x) * 1.0 if np.result_type(x).kind in "biu" else x
+    x = np.rint(x) if np.result_type(x).kind in "biu" else x  # as floats
     whole = np.trunc(x)
     return np.copysign(np.where(np.isinf(x), 0.0, x - whole), x), whole
 
