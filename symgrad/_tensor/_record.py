@@ -358,6 +358,11 @@ def planned(key: tuple[Any, ...], tensors: tuple[Any, ...], general: Run, *args:
     return result
 
 
+def in_function() -> bool:
+    """Tell whether a function of NumPy's is carried out, whose result is given its own memory."""
+    return _log.get() is not None
+
+
 def called(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], general: Callable[[], Any]
 ) -> Any:

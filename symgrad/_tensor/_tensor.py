@@ -25,7 +25,7 @@ from ._memory import Apart, Cell, clock
 from ._mode import mode
 from ._node import is_tensor_class, wrap
 from ._numbers import Numbers
-from ._record import bind, called, planned
+from ._record import bind, called, in_function, planned
 
 _NONE: dict[str, Any] = {}
 _TRANSPOSED, _PRODUCT = (np.transpose,), (np.matmul,)
@@ -211,7 +211,7 @@ class Tensor(InPlace, Numbers, ArrayMethods):
         wanted = check_dtype(np.dtype(dtype), "astype")
         if wanted != self._data.dtype:
             return CAST(self, dtype=wanted.name)
-        return self.clone() if copy else self
+        return self.clone() if copy and not in_function() else self
 
     def copy(self, order: str = "C") -> Any:
         """Return a copy, through which gradients flow."""
