@@ -19,11 +19,11 @@ from .._disguise import stands_for
 from .._ops.np_common import is_traced
 from ..errors import IndexingError, TraceError, UnsupportedError
 from ._arrays import ArrayMethods, add_operators, declines
+from ._assigned import require_fit
 from ._calls import call
 from ._examples import decided, decided_mask
 from ._known import known_value
 from ._masked_statistics import FILL, KNOWN, STATISTICS
-from ._writes import require_fit
 
 
 def masked_by(index: Any) -> bool:

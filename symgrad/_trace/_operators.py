@@ -15,12 +15,12 @@ from .._op import Op, registry
 from .._shapes import Size
 from ..errors import ShapeError, UnsupportedError
 from ._arrays import REFLECTED, declines
+from ._assigned import require_kind
 from ._bind import bind, number
 from ._labelled import labelled
 from ._numberless import Numberless
 from ._views import Layout, layout_of
 from ._whole import PYTHONS, beyond, require_power
-from ._writes import require_kind
 
 _POWER = registry.ops["Power"]
 _MULTIPLY = registry.ops["Multiply"]

@@ -19,6 +19,7 @@ from .._shapes import Shape, Size, as_dim, as_size, dim_product, show
 from .._state import now, within
 from ..errors import TraceError
 from ._arrays import add_operators
+from ._assigned import added, decided_index, fitted, replaced, require_kind
 from ._bind import as_node, bind, bind_nodes
 from ._known import known_number
 from ._mask_places import Places
@@ -35,7 +36,6 @@ from ._views import (
     shares,
 )
 from ._whole import require_power
-from ._writes import added, decided_index, fitted, replaced, require_kind
 
 _OPS = registry.ops
 

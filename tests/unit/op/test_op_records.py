@@ -45,6 +45,7 @@ BY_NAME = {
     "_tensor/_record.py": "NumPy's calls that have a direct way; a result that shares memory",
     "_tensor/_rules.py": "functions whose operand is kept though the rule reads the result",
     "_tensor/_shortcuts.py": "quotients and powers by numbers",
+    "_trace/_assigned.py": "values that are spread over what they are assigned to",
     "_trace/_bind.py": "casts of what has the type already; sizes that are 1 under a guard",
     "_trace/_complex.py": "casts to complex types; complex arrays that lie as pairs",
     "_trace/_complex_ops.py": "casts to complex types",
@@ -53,7 +54,7 @@ BY_NAME = {
     "_trace/_traced.py": "operators, conversions; what is read of written slices",
     "_trace/_views.py": "assignment through views: the inverse of each",
     "_trace/_whole.py": "whole numbers as Python's operators compute them",
-    "_trace/_writes.py": "as above",
+    "_trace/_writes.py": "assignment through views; sums of what is written in parts",
     "_verify/_rules.py": "what is held constant in derivatives",
     "_verify/_steps.py": "reports do not show reshaping",
 }
