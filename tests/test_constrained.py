@@ -51,6 +51,7 @@ def hock_schittkowski_71(product: Any) -> Any:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_problem_of_the_literature() -> None:
     """W. Hock, K. Schittkowski, Test Examples for Nonlinear Programming Codes, 1981."""
 
@@ -109,6 +110,7 @@ def test_scipys_objects_of_constraints(traced_limit: bool) -> None:
     np.testing.assert_allclose(sg.compile(ours)(a, 0.25), theirs, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_what_has_no_minimum_is_nan_and_says_so() -> None:
     def between(least: Any) -> Any:
         limits = [

@@ -179,6 +179,7 @@ def test_right_hand_sides() -> None:
     assert np.all(np.isnan(du))
 
 
+@pytest.mark.slow
 def test_an_integrator_in_numba() -> None:
     made, u, p, times, exact = orbit()
     found = classical(made.ctypes, u, times[1], 200, len(times) - 1, p)

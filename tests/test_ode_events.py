@@ -169,6 +169,7 @@ def test_the_solution_as_a_function_of_time() -> None:
     np.testing.assert_allclose(slope, [0, -np.exp(-0.5), 0, 0], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_derivatives_of_events_that_there_are_not() -> None:
     """They are nan or infinite; those of the others are as they were."""
 

@@ -274,6 +274,7 @@ def test_times_passed_by_are_nan() -> None:
     np.testing.assert_allclose(sg.compile(at)(times), expected, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_derivatives_of_what_was_not_reached_are_not_zero() -> None:
     """They are nan or infinite, and those of all else are as they were."""
 

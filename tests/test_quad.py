@@ -303,6 +303,7 @@ def test_tanh_sinh(name: str) -> None:
     np.testing.assert_allclose(sg.vmap(sg.jacobian(f))(batch), each, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_what_tanh_sinh_tells() -> None:
     def told(p: Any) -> Any:
         found = tanhsinh(lambda x, c: np.exp(-c * x), 0, [1.0, np.nan], args=(p,))

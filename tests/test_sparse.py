@@ -643,6 +643,7 @@ def test_arrays_shifted_and_mixed_in_turn_take_time_linear_in_the_rounds():
     np.testing.assert_allclose(sparse.toarray().reshape(dense.shape), dense, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_data_of_several_matrices_are_one_array(rng):
     """Values of nested derivatives are parts of what one program gives, also through cuts."""
 

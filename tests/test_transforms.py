@@ -523,6 +523,7 @@ def test_derivatives_along_a_curve() -> None:
     np.testing.assert_allclose(sg.grad(lambda x: np.sum(sg.vmap(bent)(x)))(x), 16 * np.exp(2 * x))
 
 
+@pytest.mark.slow
 def test_orders_beyond_those_of_slopes_that_close() -> None:
     """Slopes of slopes are needed up to the order, and no further."""
     x = sp.Symbol("x")

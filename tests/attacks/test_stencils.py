@@ -78,7 +78,7 @@ class Stencil:
         return tuple(m + 1 + int(rng.integers(0, most)) for m in self.margin)
 
 
-@pytest.mark.attack(quick=10, whole=2_000, part=200, judge="adjoints written by hand")
+@pytest.mark.attack(quick=5, whole=2_000, part=200, judge="adjoints written by hand")
 def test_stencils(attack: Any) -> None:
     """Gradients of sums of shifted parts: sizes, steps, single elements, chunks, threads, lanes."""
     for case in attack:
@@ -182,7 +182,7 @@ class Assembling:
         return F * 1.0 + total + np.sum(kept)
 
 
-@pytest.mark.attack(quick=15, whole=2_000, part=100, judge="NumPy, and complex steps")
+@pytest.mark.attack(quick=6, whole=2_000, part=100, judge="NumPy, and complex steps")
 def test_arrays_filled_in_parts(attack: Any) -> None:
     """``f[:-1] += t; f[1:] -= t`` and its like: values, and derivatives by complex steps."""
     for case in attack:
@@ -296,7 +296,7 @@ def test_parts_of_small_arrays_are_put_together_in_any_order() -> None:
         np.testing.assert_allclose(found, tangent, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.attack(quick=4, whole=2_000, part=100, judge="NumPy, and complex steps")
+@pytest.mark.attack(quick=2, whole=2_000, part=100, judge="NumPy, and complex steps")
 def test_borders(attack: Any) -> None:
     """Neighbours across borders: rolled, padded, joined, zeros outside; sizes from the least on."""
     for case in attack:

@@ -40,6 +40,7 @@ def test_places_have_as_many_bits_as_entries_need(
     assert slopes.traces <= 2
 
 
+@pytest.mark.slow
 def test_values_after_a_change_of_word_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
     curvature = sg.hessian(lambda u: np.sum(flow(u) ** 2), sparse=True, triangle="lower")
     rng = np.random.default_rng(1)

@@ -155,6 +155,7 @@ def test_what_must_be_a_constant_is_none() -> None:
         assert list(written_once(rows, [], "#9")) == rows
 
 
+@pytest.mark.slow
 def test_rows_of_all_lengths_are_compiled_once() -> None:
     """A triangular product by rows, as Python writes it; values, derivatives, and sizes of 0."""
 

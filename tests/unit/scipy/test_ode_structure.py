@@ -114,6 +114,7 @@ def test_stages_in_a_loop_are_those_of_straight_code(
     np.testing.assert_allclose([one, slope_one, *terms], [other, slope_other, *more], rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_long_right_hand_side_is_written_a_few_times() -> None:
     """Not once for each of the twelve stages and of the three between two steps."""
     calls = 0
