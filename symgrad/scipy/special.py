@@ -17,4 +17,7 @@ import scipy.special
 
 from .._trace._namespace import offering
 
+#: All names are SciPy's, which documents them.
+__all__: list[str] = []
+
 __getattr__, __dir__ = offering(scipy.special, globals())

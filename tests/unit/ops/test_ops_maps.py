@@ -498,6 +498,10 @@ def compare(functions: list[Any], operands: list[Any], tolerance: float = 6.0) -
         assert not shown, f"{function}: operands, NumPy, kernel: {shown}"
 
 
+#: Accurate as a complex number; each part of it, which may be the smaller one, within 20 units.
+PARTS = [registry.ops["FaddeevaReal"], registry.ops["FaddeevaImag"]]
+
+
 @pytest.mark.parametrize("arity", [1, 2])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
 @pytest.mark.quick(1)
@@ -506,7 +510,8 @@ def test_kernel_equals_numpy_on_edges(dtype: str, arity: int) -> None:
     ops = [op for op in MAPS if applies(op, operands)]
     assert len(ops) >= 20
     # Single precision: functions of arrays are up to 4 units off, and composed ones more.
-    compare(ops, operands, 24.0 if dtype == "f4" else 6.0)
+    compare([op for op in ops if op not in PARTS], operands, 24.0 if dtype == "f4" else 6.0)
+    compare([op for op in ops if op in PARTS], operands, 40.0)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
