@@ -346,7 +346,7 @@ def evaluate_dim(dim: Any, sizes: Mapping[sp.Symbol, int]) -> int:
 def recording() -> Iterator[dict[sp.Basic, bool]]:
     """Collect the guards recorded while the block runs: ``{relation: truth}``."""
     guards: dict[sp.Basic, bool] = {}
-    with within(guards=guards):
+    with within(guards=guards, seeded=set()):
         yield guards
 
 

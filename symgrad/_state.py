@@ -35,6 +35,9 @@ class State(NamedTuple):
         Collects the nodes that were not there before.
     guards:
         Collects relations between sizes, ``{relation: truth}``; None outside of a trace.
+    seeded:
+        The shared generators of random numbers that the function has seeded; None outside of a
+        trace.
     sizes:
         Names of the sizes in the traces around: a trace within has others.
     examples:
@@ -66,6 +69,7 @@ class State(NamedTuple):
     numbers: dict[Any, int] | None = None
     made: set[Any] | None = None
     guards: dict[Any, bool] | None = None
+    seeded: set[str] | None = None
     sizes: frozenset[str] = frozenset()
     examples: Any = None
     watch: Callable[..., None] | None = None

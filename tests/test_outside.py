@@ -197,6 +197,7 @@ def test_clocks_of_adapted_and_called_back_functions() -> None:
     assert stamped(X)[0] < stamped(X)[0]
 
 
+# What users write is tested, so NumPy's shared generator is meant.
 def of_numpy(x: Any) -> Any:
     np.random.seed(1)  # noqa: NPY002
     return sum(math.exp(-x * np.random.rand()) for _ in range(5))  # noqa: NPY002
@@ -216,6 +217,12 @@ def by_the_system(x: Any) -> Any:
     return math.exp(-x * np.random.rand())  # noqa: NPY002
 
 
+def by_the_system_again(x: Any) -> Any:
+    np.random.seed(1)  # noqa: NPY002
+    np.random.seed()  # noqa: NPY002
+    return math.exp(-x * np.random.rand())  # noqa: NPY002
+
+
 def of_the_other(x: Any) -> Any:
     random.seed(1)
     return math.exp(-x * np.random.rand())  # noqa: NPY002
@@ -227,6 +234,6 @@ def test_the_shared_generators_draw_after_a_seed_of_the_function_alone() -> None
         assert sg.compile(f)(2.0) == pytest.approx(f(2.0), rel=1e-14)
         slope = (f(2.0 + 1e-6) - f(2.0 - 1e-6)) / 2e-6
         assert sg.grad(f)(2.0) == pytest.approx(slope, rel=1e-8)
-        for g in (without, by_the_system, of_the_other):
+        for g in (without, by_the_system, by_the_system_again, of_the_other):
             with pytest.raises(OutsideError, match=r"np\.random\.rand draws"):
                 sg.compile(g)(2.0)

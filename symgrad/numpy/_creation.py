@@ -80,7 +80,7 @@ def array(
     array([1., 6.])
     """
     if holds(object, is_selection):
-        object = in_rows(object)  # noqa: A001
+        object = in_rows(object)  # noqa: A001  # NumPy's name of it
     if not symbolic(object):
         return assignable(np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options))
     x = as_array(object)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 import random as _python
-import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -32,18 +31,15 @@ from ..errors import OutsideError
 _names, __dir__ = offering(np.random, globals())
 
 
-#: The traces in which a thread has last seeded the shared generators, by these generators' module.
-_seeds = threading.local()
-
-
 def _seeding(function: Callable[..., Any], home: str) -> Callable[..., Any]:
     """Return what seeds a shared generator; while a function is traced, it may then draw."""
 
     @functools.wraps(function)
     def seed(*args: Any, **kwargs: Any) -> Any:
-        given = [*args, *kwargs.values()]
-        if any(x is not None for x in given):
-            setattr(_seeds, home, now().guards)
+        seeded = now().seeded
+        if seeded is not None:
+            given = any(x is not None for x in (*args, *kwargs.values()))
+            (seeded.add if given else seeded.discard)(home)  # without one it is the system's
         return function(*args, **kwargs)
 
     return seed
@@ -54,8 +50,8 @@ def drawing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def draw(*args: Any, **kwargs: Any) -> Any:
-        guards = now().guards
-        if guards is not None and getattr(_seeds, name.rpartition(".")[0], None) is not guards:
+        seeded = now().seeded
+        if seeded is not None and name.rpartition(".")[0] not in seeded:
             raise OutsideError(
                 f"{name} draws random numbers: they would be drawn once, while the function is "
                 "traced, and be the same in every call. Write instead: draw them outside and "
