@@ -143,16 +143,20 @@ class Function(Foreign, Travels, Generic[P, R]):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
         if fast is not None and now() is PLAIN:
-            function, pack, last, named, _ = fast
-            try:
-                if not kwargs or named:
-                    result = function(*args, **kwargs)
+            try:  # each name more, and each pair of stars, is a tenth of a small call
+                if not kwargs:
+                    result = fast.function(*args)
                     if result is not MISS:
-                        return result if pack is None else pack(result)
+                        return result if fast.pack is None else fast.pack(result)
+                elif fast.named:
+                    result = fast.function(*args, **kwargs)
+                    if result is not MISS:
+                        return result if fast.pack is None else fast.pack(result)
                 elif self._writes_out and len(kwargs) == 1 and kwargs.get("out") is not None:
-                    result = MISS if named is False else last.write(function, args, kwargs["out"])
-                    if result is not MISS:
-                        return result
+                    if fast.named is None:
+                        result = fast.found.write(fast.function, args, kwargs["out"])
+                        if result is not MISS:
+                            return result
                 if self._others and not (self._writes_out and "out" in kwargs):
                     result = self._by_another(args, kwargs)
                     if result is not MISS:
