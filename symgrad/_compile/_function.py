@@ -9,8 +9,8 @@ import operator
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, Generic, NamedTuple, overload
+from dataclasses import dataclass, replace
+from typing import Any, Generic, overload
 
 from .._forks import free_in_children
 from .._graph import Node, apart, warn_user
@@ -56,7 +56,8 @@ OTHERS = 3
 RACES = 16
 
 
-class _Straight(NamedTuple):
+@dataclass(frozen=True, slots=True)  # whose attributes are read fastest
+class _Straight:
     """Compiled code that takes calls as they come, until one is of another kind.
 
     Attributes
@@ -152,11 +153,11 @@ class Function(Foreign, Travels, Generic[P, R]):
                     result = fast.function(*args, **kwargs)
                     if result is not MISS:
                         return result if fast.pack is None else fast.pack(result)
-                elif self._writes_out and len(kwargs) == 1 and kwargs.get("out") is not None:
-                    if fast.named is None:
-                        result = fast.found.write(fast.function, args, kwargs["out"])
-                        if result is not MISS:
-                            return result
+                elif fast.named is None and self._writes_out and len(kwargs) == 1:
+                    out = kwargs.get("out")
+                    result = MISS if out is None else fast.found.write(fast.function, args, out)
+                    if result is not MISS:
+                        return result
                 if self._others and not (self._writes_out and "out" in kwargs):
                     result = self._by_another(args, kwargs)
                     if result is not MISS:
@@ -383,7 +384,8 @@ class Function(Foreign, Travels, Generic[P, R]):
 
     def _keep(self, signature: Signature, made: Specialization) -> None:
         self.traces += 1
-        self._kinds.keep(signature, made, self._fast and self._fast.found)
+        fast = self._fast
+        self._kinds.keep(signature, made, None if fast is None else fast.found)
 
     def _recall(self, signature: Signature, names: Sequence[str]) -> Recall | None:
         """Return what looks for the kernel on the disk by the function alone, if that may be."""
