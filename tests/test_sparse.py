@@ -276,6 +276,21 @@ def test_hessians(rng):
     assert lower.nnz == 9 + 8
 
 
+def test_no_entries_of_places_that_are_not_read(rng):
+    """The cotangent of a map of which parts are read is zero at the others by its form."""
+    x, some = rng.uniform(0.2, 1.2, 8), np.array([1, 4, 5, 4])
+    for f, count in (
+        (lambda x: np.sum(np.sin((x**3)[1::2])), 4),
+        (lambda x: np.sum(np.sin(np.exp(x**3)[some])), 3),
+        (lambda x: np.sum(np.exp(np.sin(x))[1:4] ** 2), 3),
+        (lambda x: (y := np.exp(x.reshape(4, 2)))[0, 1] * np.sum(y[1:3, 0]), 7),
+        (lambda x: np.sum(np.sin(x[:, None] * x[some])[2:4, 1:3]), 12),
+    ):
+        hessian = sg.hessian(f, sparse=True)
+        np.testing.assert_allclose(hessian(x).toarray(), sg.hessian(f)(x), rtol=1e-12, atol=1e-14)
+        assert hessian.pattern(x).nnz == count
+
+
 @pytest.mark.usefixtures("few_kernels")
 @pytest.mark.quick
 def test_entries_to_which_all_values_are_added(rng):

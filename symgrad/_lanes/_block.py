@@ -57,6 +57,10 @@ class Block:
         """Return the block with another value."""
         return replace(self, slope=slope)
 
+    def with_rows(self, rows: tuple[Index, ...]) -> Block:
+        """Return the block at other places of the result."""
+        return replace(self, rows=rows)
+
     def with_row(self, row: int, index: Index) -> Block:
         """Return the block with another row position; one more if ``row`` is their number."""
         return replace(self, rows=(*self.rows[:row], index, *self.rows[row + 1 :]))

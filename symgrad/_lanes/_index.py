@@ -119,6 +119,11 @@ class Index:
         return as_node(total if self.start == 0 else total + as_size(self.start))
 
 
+def as_index(place: Any) -> Index:
+    """Return a position that may be a dimension."""
+    return place if isinstance(place, Index) else Index(dim(place))
+
+
 def _sum(a: Index, b: Index) -> Index:
     steps = dict(a.steps)
     for lane, step in b.steps:

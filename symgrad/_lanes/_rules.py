@@ -6,7 +6,7 @@ blocks of the node, or None where lanes do not lead on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,26 +14,36 @@ import numpy as np
 
 from .._graph import Literal, Node
 from .._guards import Guard, Guarded, conditions, narrowed
-from .._op import Linear, Placing, readers
+from .._op import Linear, Placing
 from .._reverse import pull, scale
 from .._shapes import Shape
 from .._trace import as_node, cast, partials
 from ._block import Block
-from ._index import Index, dim, is_single, traced
+from ._index import is_single, traced
+from ._parts import at_rows, placed_rows
 from ._read import equal, read
 from ._views import Found, moved
 
 
-def scaled(block: Block, slope: Any, guard: Guard, rows: Sequence[Index]) -> Block | None:
-    """Return a block with its value times a slope at some rows, under a condition there.
+def scaled(block: Block, slope: Any, guard: Guard) -> list[Block]:
+    """Return a block with its value times a slope at its rows, under a condition there.
 
     ``slope`` is a number or an array over the rows, as are the conditions.
     """
     if slope is None or (isinstance(slope, (int, float)) and slope == 0):
-        return None
+        return []
+    if isinstance(slope, (int, float)):
+        found = [_scaled(block, slope, guard)]
+    else:
+        found = [_scaled(part, traced(x), guard) for part, x in at_rows(block, as_node(slope))]
+    return [part for part in found if part is not None]
+
+
+def _scaled(block: Block, slope: Any, guard: Guard) -> Block | None:
+    """Return a block with its value times a number, or times an array over its lanes."""
 
     def at(node: Node) -> Node:
-        return read(node, rows[len(rows) - node.ndim :], block.lanes)
+        return read(node, block.rows[len(block.rows) - node.ndim :], block.lanes)
 
     guards = narrowed(block.slope.guard, tuple((at(node), truth) for node, truth in guard))
     if guards is None:
@@ -41,7 +51,7 @@ def scaled(block: Block, slope: Any, guard: Guard, rows: Sequence[Index]) -> Blo
     value, before, clean = block.slope
     exact = isinstance(slope, (int, float)) and abs(slope) == 1
     if not exact:
-        slope = traced(cast(at(as_node(slope)), value.dtype))
+        slope = traced(cast(as_node(slope), value.dtype))
         if is_zero(slope.node):
             return None
     product = as_node(scale(traced(value), slope))
@@ -69,8 +79,7 @@ def mapped(node: Node, k: int, block: Block) -> Found:
 def elementwise(node: Node, shape: Shape, block: Block, slope: Any, guard: Guard) -> Found:
     """Return the blocks behind a map whose operand, of this shape, has a slope."""
     wide = broadcast(block, shape, node.shape)
-    found = scaled(wide, slope, guard, wide.rows)
-    return [] if found is None else [found]
+    return scaled(wide, slope, guard)
 
 
 def broadcast(block: Block, shape: Shape, wanted: Shape) -> Block:
@@ -94,16 +103,12 @@ def placed(node: Node, k: int, block: Block) -> Found:
     op = node.op
     assert isinstance(op, Placing)
 
-    def at(number: int, index: tuple[Any, ...]) -> Any:
-        return Index(rest=read(node.operands[number], index, block.lanes))
-
-    parts = readers((x.shape for x in node.operands), at)
     if op.over and k == 1:
         rows = block.rows
     elif op.over and k > 1:
         return []
     else:
-        rows = tuple(map(_as_index, op.place(k, tuple(block.rows), *parts, **node.params)))
+        rows = placed_rows(node, k, block)
     block = replace(block, rows=rows)
     if not op.last or not _may_be_lost(node, k):
         return [block]
@@ -126,10 +131,6 @@ def _may_be_lost(node: Node, k: int) -> bool:
     return k == 1 if node.op.over else k == 0
 
 
-def _as_index(place: Any) -> Index:
-    return place if isinstance(place, Index) else Index(dim(place))
-
-
 # ---------------------------------------------------------------- sums and products
 
 
@@ -137,17 +138,15 @@ def reduced(node: Node, k: int, block: Block) -> Found:
     """Each element of the operand reaches one element of the result, with the rule's slope."""
     axes = node.params["axes"]
     x = node.operands[k]
-    found: Block | None = block
+    found = [block]
     if not isinstance(node.op.rule, Linear):
         ones = np.ones_like(traced(node))
         xs = [traced(v) for v in node.operands]
         [slope] = pull(node.op, ones, traced(node), xs, node.params, [True])
-        found = scaled(block, slope, (), block.rows)
-    if found is None:
-        return []
-    rows = tuple(row for j, row in enumerate(found.rows) if j not in axes)
-    assert len(found.rows) == x.ndim
-    return [replace(found, rows=rows).summed()]
+        found = scaled(block, slope, ())
+    assert all(len(part.rows) == x.ndim for part in found)
+    kept = [tuple(row for j, row in enumerate(part.rows) if j not in axes) for part in found]
+    return [replace(part, rows=rows).summed() for part, rows in zip(found, kept, strict=True)]
 
 
 def scanned(node: Node, k: int, block: Block) -> Found:

@@ -25,7 +25,7 @@ from ._read import divided, equal, inside, ravelled, read
 Found = list[Block] | None
 
 
-class _Read:
+class Read:
     """An element of an index array in the element formula of a gather."""
 
     def __init__(self, operand: int, index: tuple[Any, ...]) -> None:
@@ -43,7 +43,7 @@ def moved(node: Node, k: int, block: Block) -> Found:
 
     def at(number: int, index: tuple[Any, ...]) -> Any:
         if number:
-            return _Read(number, index)
+            return Read(number, index)
         noted.append(index)
         return sp.S.Zero
 
@@ -51,21 +51,24 @@ def moved(node: Node, k: int, block: Block) -> Found:
     operands = readers((x.shape for x in node.operands), at)
     node.op.element(tuple(symbols), *operands, **node.params)
     [places] = noted
-    return _solved(node, block, places, symbols)
+    return solved(block, places, symbols, node.operands, node.shape)
 
 
-def _solved(node: Node, block: Block, places: Sequence[Any], symbols: Sequence[Any]) -> Found:
+def solved(
+    block: Block, places: Sequence[Any], symbols: Sequence[Any], operands: Sequence[Node],
+    result: Shape,
+) -> Found:  # fmt: skip
     """Return the part of a block that is read, by the positions of the result's elements.
 
-    The block's rows are the operand's, and behind them those of the result as they are found.
+    The block's rows are the first operand's, and behind them those of the result as they are found.
     """
-    shape = node.operands[0].shape
+    shape = operands[0].shape
     known: dict[Any, int] = {}  # the row that an axis of the result has
-    computed: list[tuple[int, _Read]] = []
+    computed: list[tuple[int, Read]] = []
     for axis, place in enumerate(places):
         if is_single(shape[axis]):
             continue
-        if isinstance(place, _Read):
+        if isinstance(place, Read):
             computed.append((axis, place))
             continue
         start, symbol, step = _linear(place, symbols)
@@ -78,17 +81,17 @@ def _solved(node: Node, block: Block, places: Sequence[Any], symbols: Sequence[A
             row = known[symbol] = len(block.rows)
             part = divided(block.with_row(row, block.rows[axis] - start), row, step)
             if part is not None:
-                part = inside(part, row, node.shape[symbols.index(symbol)])
+                part = inside(part, row, result[symbols.index(symbol)])
         if part is None:
             return []
         block = part
     if computed:
-        found = _looked_up(node, block, computed, symbols, known)
+        found = _looked_up(operands, block, computed, symbols, known)
         if found is None:
             return None
         block = found
     left = [k for k, symbol in enumerate(symbols) if symbol not in known]
-    block, new = block.extended([node.shape[k] for k in left])
+    block, new = block.extended([result[k] for k in left])
     free = dict(zip(left, new, strict=True))
     rows = [free[k] if k in free else block.rows[known[s]] for k, s in enumerate(symbols)]
     return [replace(block, rows=tuple(rows))]
@@ -106,8 +109,8 @@ def _linear(place: Any, symbols: Sequence[Any]) -> tuple[Dimension, Any, int]:
 
 
 def _looked_up(
-    node: Node, block: Block, computed: Sequence[tuple[int, _Read]], symbols: Sequence[Any],
-    known: dict[Any, int],
+    operands: Sequence[Node], block: Block, computed: Sequence[tuple[int, Read]],
+    symbols: Sequence[Any], known: dict[Any, int],
 ) -> Block | None:  # fmt: skip
     """Return a block read at computed positions, of which each axis is a lane; else None."""
     inner = computed[0][1].index
@@ -116,21 +119,19 @@ def _looked_up(
     given: dict[int, Node] = {}
     masks: list[Node] = []
     for axis, place in computed:
-        index, size = block.rows[axis], node.operands[0].shape[axis]
-        at = traced(node.operands[place.operand])
+        index, size = block.rows[axis], operands[0].shape[axis]
+        at = traced(operands[place.operand])
         if index.fixed:  # one row, which some of the positions may be
             masks.append(as_node(at == as_size(index.start)))
             continue
         order = ravelled(index, block.lanes)
         if order is not None and len(order) > 1 and not given:
-            return _looked_up(node, block.merged(order), computed, symbols, known)
+            return _looked_up(operands, block.merged(order), computed, symbols, known)
         only = index.only
         if only is None or abs(only[1]) != 1 or only[0] in given:
             return None
         lane, step = only
-        others = [
-            row for k, row in enumerate(block.rows[: len(node.operands[0].shape)]) if k != axis
-        ]
+        others = [row for k, row in enumerate(block.rows[: operands[0].ndim]) if k != axis]
         if any(lane in row.lanes for row in others):
             return None
         length = block.lanes[lane]
@@ -145,7 +146,7 @@ def _looked_up(
     if given:
         block, places = block.gathered(given)
     else:
-        block, places = block.extended(node.operands[computed[0][1].operand].shape)
+        block, places = block.extended(operands[computed[0][1].operand].shape)
     for symbol, index in zip(inner, places, strict=True):
         known[symbol] = len(block.rows)
         block = block.with_row(len(block.rows), index)

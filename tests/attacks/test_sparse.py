@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -99,35 +100,62 @@ def steps(rng: np.random.Generator, shape: tuple[int, ...]) -> Step:
     return lambda x: np.exp(-x) + x
 
 
+def program(rng: np.random.Generator, most: int) -> tuple[Step, Any]:
+    """Return a program of up to five random steps, none of more elements, and its argument."""
+    shape = tuple(int(k) for k in rng.choice([0, 1, 2, 3, 4, 6, 9, 17], int(rng.integers(1, 3))))
+    x = rng.normal(size=shape)
+    chosen: list[Step] = []
+    y = x
+    for _ in range(int(rng.integers(1, 6))):
+        step = steps(rng, y.shape)
+        y = step(y)
+        if y.size > most:
+            break
+        chosen.append(step)
+
+    def f(x: Any) -> Any:
+        for step in chosen:
+            x = step(x)
+        return x + 0.0
+
+    return f, x
+
+
 @pytest.mark.attack(quick=8, whole=20_000, judge="dense Jacobians")
 def test_patterns_and_values(attack: Any) -> None:
     """Sparse Jacobians of random programs have the entries of the dense ones."""
     for case in attack:
         with case:
-            rng = case.rng
-            shape = tuple(
-                int(k) for k in rng.choice([0, 1, 2, 3, 4, 6, 9, 17], int(rng.integers(1, 3)))
-            )
-            x = rng.normal(size=shape)
-            chosen: list[Step] = []
-            y = x
-            for _ in range(int(rng.integers(1, 6))):
-                step = steps(rng, y.shape)
-                y = step(y)
-                if y.size > 200:
-                    break
-                chosen.append(step)
-
-            def f(x: Any, chosen: list[Step] = chosen) -> Any:
-                for step in chosen:
-                    x = step(x)
-                return x + 0.0
-
+            f, x = program(case.rng, 200)
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always", SparsityWarning)
                 compare(f, x, kernel=case.number % 4 == 0)
             if told:
                 case.tally("partly dense")
+
+
+@pytest.mark.attack(quick=5, whole=5_000, judge="dense Hessians, forward over reverse")
+@pytest.mark.filterwarnings("ignore::symgrad.errors.SparsityWarning")
+def test_hessians(attack: Any) -> None:
+    """Sparse Hessians of sums over random programs, whose maps are read in parts."""
+    for case in attack:
+        with case:
+            f, x = program(case.rng, 60)
+            end = (np.sin, lambda y: y**3, lambda y: np.exp(-y) * y)[case.rng.integers(3)]
+            before = (np.sin, lambda x: x**3, lambda x: np.exp(np.cos(x)))[case.rng.integers(3)]
+
+            def g(x: Any, f: Step = f, end: Step = end, before: Step = before) -> Any:
+                return np.sum(end(f(before(x))))
+
+            if x.size > 40:
+                continue
+            with sg.backend("numpy") if case.number % 4 else contextlib.nullcontext():
+                wanted = np.asarray(sg.jacobian(sg.grad(g))(x)).reshape(x.size, x.size)
+                hessian = sg.hessian(g, sparse=True)
+                found, pattern = hessian(x).toarray(), hessian.pattern(x).toarray()
+            if np.all(np.isfinite(wanted)):
+                np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
+                assert not np.any((wanted != 0) & ~pattern)
 
 
 def compare(f: Step, x: Any, kernel: bool) -> None:
