@@ -19,7 +19,7 @@ import sympy as sp
 
 from ._disguise import stands_for
 from ._state import now, within
-from .errors import OutOfMemoryError, ShapeError
+from .errors import ShapeError
 
 Dimension: TypeAlias = int | sp.Expr
 Shape = tuple[Dimension, ...]
@@ -50,11 +50,6 @@ class Dim(sp.Symbol):  # type: ignore[misc]
         return None
 
 
-#: Axes of up to this many elements are short, the last axis of an array up to the second
-#: number: kernels are made for their sizes and unroll them.
-SHORT_AXIS, SHORT_LAST_AXIS = 8, 16
-
-
 # ---------------------------------------------------------------- what operators of sizes do
 
 Operator = Callable[[Any, Any], Any]
@@ -69,16 +64,10 @@ def _both_ways(of: Callable[[Size, Any, Operator, bool], Any], op: Operator) -> 
     )
 
 
-def _symbolic(op: Operator) -> tuple[Method, ...]:
-    """Return methods that give a size for whole numbers, and a traced number for others."""
-    return _both_ways(_of_expressions, op)
-
-
 def _of_expressions(size: Size, other: object, op: Operator, swap: bool) -> Any:
-    if isinstance(other, Size):
-        right: Any = other.expr
-    elif isinstance(other, (int, np.integer)) and not isinstance(other, bool):
-        right = sp.Integer(int(other))
+    """Compute with a whole number, which gives a size; with others it is a traced number's."""
+    if isinstance(other, (Size, int, np.integer)) and not isinstance(other, bool):
+        right = as_expr(as_dim(other))
     elif isinstance(other, Sequence):  # lists are repeated, by as many as there are here
         return NotImplemented
     else:
@@ -102,10 +91,8 @@ def _comparison(relation: Any, op: Operator) -> Method:
     """Return the method of a comparison, which is true or false in the example call."""
 
     def compare(self: Size, other: object) -> Any:
-        if isinstance(other, Size):
-            right: Dimension = other.expr
-        elif isinstance(other, (int, np.integer)):
-            right = int(other)
+        if isinstance(other, (Size, int, np.integer)):
+            right = as_dim(other)
         elif isinstance(other, float):
             return bool(op(int(self), other))
         else:
@@ -207,11 +194,11 @@ class Size:
     def __invert__(self) -> int:
         return ~int(self)
 
-    __add__, __radd__ = _symbolic(operator.add)
-    __sub__, __rsub__ = _symbolic(operator.sub)
-    __mul__, __rmul__ = _symbolic(operator.mul)
-    __floordiv__, __rfloordiv__ = _symbolic(operator.floordiv)
-    __mod__, __rmod__ = _symbolic(operator.mod)
+    __add__, __radd__ = _both_ways(_of_expressions, operator.add)
+    __sub__, __rsub__ = _both_ways(_of_expressions, operator.sub)
+    __mul__, __rmul__ = _both_ways(_of_expressions, operator.mul)
+    __floordiv__, __rfloordiv__ = _both_ways(_of_expressions, operator.floordiv)
+    __mod__, __rmod__ = _both_ways(_of_expressions, operator.mod)
     __truediv__, __rtruediv__ = _both_ways(_lifted, operator.truediv)
 
     # Bits have no symbolic form: these take the number.
@@ -239,9 +226,7 @@ def _hint(expr: sp.Expr) -> int:
 
 def hint(dim: Dimension | Size) -> int:
     """Return the number that ``dim`` stands for in the example call."""
-    if isinstance(dim, int):
-        return dim
-    return _hint(dim.expr if isinstance(dim, Size) else dim)
+    return dim if isinstance(dim, int) else _hint(dim.expr if isinstance(dim, Size) else dim)
 
 
 def as_dim(value: Any) -> Dimension:
@@ -257,9 +242,7 @@ def as_dim(value: Any) -> Dimension:
 
 def as_size(dim: Dimension) -> int | Size:
     """Return what the traced function sees for ``dim``: an int, or a Size if symbolic."""
-    if isinstance(dim, int):
-        return dim
-    return int(dim) if dim.is_Integer else Size(dim)
+    return int(dim) if isinstance(dim, int) or dim.is_Integer else Size(dim)
 
 
 def as_expr(value: Any) -> Any:
@@ -276,16 +259,6 @@ def floor_div(a: Any, b: Any) -> Any:
 
 
 @lru_cache(maxsize=65536)
-def fraction_of(quotient: Any) -> tuple[Any, Any]:
-    """Return numerator and denominator of a quotient of whole numbers.
-
-    SymPy has ``floor((4*n + 8)/19)`` as ``floor(4*n/19 + 8/19)``, term by term.
-    """
-    above, below = sp.fraction(sp.together(quotient))
-    return above, below
-
-
-@lru_cache(maxsize=65536)
 def dim_product(dims: Shape) -> Dimension:
     """Return the number of elements of an array of shape ``dims``."""
     return as_dim(sp.Mul(*map(as_expr, dims))) if dims else 1
@@ -294,25 +267,6 @@ def dim_product(dims: Shape) -> Dimension:
 #: Arrays have fewer bytes, stored or not. With as many elements a position, or a sum of a few
 #: sizes, has no overflow in 64 bits, and no machine has the memory.
 MOST_BYTES = 1 << 61
-
-
-@lru_cache(maxsize=65536)
-def check_bytes(shape: Shape, itemsize: int) -> None:
-    """Raise if an array of the example call is one that no memory can hold.
-
-    What is no size, or is one of symbols that have no example, is for the laws to refuse.
-    """
-    count = itemsize
-    for dim in shape:
-        if isinstance(dim, int):
-            count *= max(dim, 1)
-        elif isinstance(dim, sp.Expr) and all(isinstance(s, Dim) for s in dim.free_symbols):
-            count *= max(hint(dim), 1)
-    if count >= MOST_BYTES:
-        raise OutOfMemoryError(
-            f"an array of shape {show(shape)} would have {count:.3g} bytes: arrays have less "
-            "than 2**61, also those that are never stored"
-        )
 
 
 @lru_cache(maxsize=65536)
@@ -357,38 +311,6 @@ def guard(relation: sp.Basic, value_is: bool) -> None:
     decided = isinstance(relation, sp.Rel) and relation.lhs == relation.rhs
     if guards is not None and relation.free_symbols and not decided:
         guards[relation] = value_is
-
-
-#: Guards of up to this many are all kept, for people to read.
-FEW_GUARDS = 64
-
-
-def strongest(guards: Mapping[sp.Basic, bool]) -> dict[sp.Basic, bool]:
-    """Return guards without the bounds of sizes that others imply, where there are many.
-
-    A loop that Python writes out leaves ``n > k`` for each element ``x[k]`` that it reads.
-    """
-    if len(guards) <= FEW_GUARDS:
-        return dict(guards)
-    best: dict[tuple[type, sp.Basic], sp.Basic] = {}
-    for relation, truth in guards.items():
-        key = _bound(relation, truth)
-        if key is not None and (key not in best or relation.lts > best[key].lts):
-            best[key] = relation
-    return {
-        relation: truth
-        for relation, truth in guards.items()
-        if (key := _bound(relation, truth)) is None or best[key] is relation
-    }
-
-
-def _bound(relation: sp.Basic, truth: bool) -> tuple[type, sp.Basic] | None:
-    """Return what a guard bounds below by a number, and how strictly."""
-    below = isinstance(relation, (sp.StrictLessThan, sp.StrictGreaterThan, sp.Le, sp.Ge))
-    if not (truth and below and isinstance(relation.lts, sp.Integer)):
-        return None
-    strict = isinstance(relation, (sp.StrictLessThan, sp.StrictGreaterThan))
-    return (sp.StrictLessThan if strict else sp.LessThan), relation.gts
 
 
 def same(a: Dimension, b: Dimension) -> bool:

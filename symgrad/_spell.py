@@ -10,12 +10,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from ._shapes import Dimension, Shape, as_dim, as_expr, check_divisor, floor_div, fraction_of
+from ._shapes import Dimension, Shape, as_dim, as_expr, check_divisor, floor_div
 from .errors import DataError
 
 #: Longest text of a size or guard, and most products with a sum in them: more is no size
@@ -240,3 +241,13 @@ class _Reader:
             if self.products <= MAX_PRODUCTS:
                 return a**b
         raise self.refuse("only integers, size names and + - * // % ** max min may stand in it")
+
+
+@lru_cache(maxsize=65536)
+def fraction_of(quotient: Any) -> tuple[Any, Any]:
+    """Return numerator and denominator of a quotient of whole numbers.
+
+    SymPy has ``floor((4*n + 8)/19)`` as ``floor(4*n/19 + 8/19)``, term by term.
+    """
+    above, below = sp.fraction(sp.together(quotient))
+    return above, below

@@ -29,7 +29,7 @@ import symgrad as sg
 from symgrad import _pipeline
 from symgrad._api import _jacobian
 from symgrad._compile import _code
-from symgrad._lower import _borders, _llvm_module, _nest, _plan, _unit, _windows
+from symgrad._lower import _borders, _llvm_module, _nest, _overwritten, _plan, _unit, _windows
 from symgrad._pipeline import legal, lower
 from symgrad._runtime import MISS
 from symgrad.scipy.integrate import solve_ivp
@@ -304,7 +304,7 @@ def shifted(quick: bool) -> None:
     for name, function, argument in cases:
         found = []
         for windows in (lambda nest: {}, _windows.windows):
-            with setting(_nest, "windows", windows), setting(_unit, "windows", windows):
+            with setting(_nest, "windows", windows), setting(_overwritten, "windows", windows):
                 compiled = sg.compile(function, cache=False)
                 compiled(argument)
                 found.append(seconds(compiled, argument, repeats=300))

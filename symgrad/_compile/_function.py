@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 import operator
 import os
@@ -13,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, overload
 
 from .._forks import free_in_children
-from .._graph import Node, apart, warn_user
+from .._graph import apart
 from .._pickles import Travels
 from .._runtime import MISS, structures
 from .._schedule import Program, concrete
@@ -33,17 +32,15 @@ from .._trace import (
     say_where,
     trace,
 )
-from ..errors import PathsWarning
 from ._call import Call, Given, without_lists
 from ._captures import Captures
 from ._foreign import Foreign
-from ._kinds import Kinds
+from ._kinds import Kinds, Recalled, say_rounding_decides
 from ._layout import layout_of, named_trees
-from ._options import check_backend, check_parallel, check_rounding
+from ._options import check_backend, check_parallel, check_rounding, parameters_of
 from ._progress import told_if_slow
 from ._reading import Reading
 from ._recall import Recall, RecalledError, words_of
-from ._recalled import Recalled
 from ._specialization import Specialization
 from ._tracebacks import SHORTENED
 from ._typing import P, R
@@ -129,7 +126,7 @@ class Function(Foreign, Travels, Generic[P, R]):
         self.steps: dict[Any, Any] = {}
         self.traces = 0
         functools.update_wrapper(self, wraps, updated=())
-        self._writes_out = "out" not in _parameters(wraps)
+        self._writes_out = "out" not in parameters_of(wraps)
 
     def __repr__(self) -> str:
         return f"<symgrad {self._recipe[0].__name__} of {getattr(self, '__name__', '?')}>"
@@ -263,18 +260,9 @@ class Function(Foreign, Travels, Generic[P, R]):
         if result is MISS and not found.conditions:
             raise found.shortage(given.leaves)
         if result is MISS:
-            self._say_rounding_decides(found)
+            say_rounding_decides(found, getattr(self, "__name__", "the function"))
             result = found.result_as_decided(given.leaves, out)
         return result, found, given
-
-    def _say_rounding_decides(self, found: Specialization) -> None:
-        warn_user(
-            f"{getattr(self, '__name__', 'the function')} decides by digits that rounding makes: "
-            f"a decision ({_lines(found.conditions)}) is another one in machine code than in "
-            "NumPy, so calls like this one run step by step under NumPy. Write instead: compare "
-            "with a tolerance above the rounding errors, np.where(condition, a, b), or compile it "
-            "with control_flow=True", PathsWarning,
-        )  # fmt: skip
 
     def outermost(self, *args: Any, **kwargs: Any) -> Any:
         """Carry the function out on the inputs of the outermost trace, which nothing encloses."""
@@ -409,22 +397,6 @@ class Function(Foreign, Travels, Generic[P, R]):
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """Return the :class:`Program` for arguments of these kinds, with all sizes symbolic."""
         return self._specialization(args, kwargs).program
-
-
-def _parameters(function: Callable[..., Any]) -> frozenset[str]:
-    # NumPy's own ``out`` means what the compiled function's does; while tracing there is no
-    # array yet that it could write to.
-    if str(getattr(function, "__module__", None) or type(function).__module__).startswith("numpy"):
-        return frozenset()
-    try:
-        return frozenset(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # a builtin
-        return frozenset()
-
-
-def _lines(conditions: Sequence[Node]) -> str:
-    """Return where a function decides: the first of its lines."""
-    return ", ".join(sorted({str(c.where) for c in conditions if c.where})[:5])
 
 
 __all__ = ["Function"]

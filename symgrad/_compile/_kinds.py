@@ -1,14 +1,21 @@
-"""The specialisations of a function by the kinds of its arguments: found, kept, dropped."""
+"""The specialisations of a function by the kinds of its arguments: found, kept, dropped.
+
+One may be of a kernel that was known before the function's derivative was taken.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._forks import cached_property
 from .._graph import warn_user
-from .._trace import Signature
+from .._schedule import Program
+from .._trace import Graph, Signature
 from ..errors import PathsWarning, TraceError
+from ._loading import loaded_code
+from ._recall import Known
 from ._specialization import Specialization
 
 #: From so many paths for arguments of one kind on it is worth a warning, and an error.
@@ -71,13 +78,62 @@ class Kinds:
         known = [s for s in self._groups.get(signature, ()) if s.conditions]
         if len(known) not in (MANY, PATHS):
             return
-        lines = sorted({str(c.where) for s in known for c in s.conditions if c.where})
         text = (
             f"{name} has taken {len(known)} different paths, "
-            f"by decisions on values ({', '.join(lines[:5])}); each is compiled by itself. Write "
+            f"by decisions on values ({_lines(known)}); each is compiled by itself. Write "
             "instead: np.where(condition, a, b), sg.cond, sg.while_loop, or compile it with "
             "control_flow=True"
         )
         if len(known) == PATHS:
             raise TraceError(text)
         warn_user(f"{text}. From {PATHS} on it is an error", PathsWarning)
+
+
+def say_rounding_decides(found: Specialization, name: str) -> None:
+    """Warn of calls that run step by step, as machine code decides otherwise than NumPy."""
+    warn_user(
+        f"{name} decides by digits that rounding makes: a decision ({_lines([found])}) is another "
+        "one in machine code than in NumPy, so calls like this one run step by step under NumPy. "
+        "Write instead: compare with a tolerance above the rounding errors, "
+        "np.where(condition, a, b), or compile it with control_flow=True",
+        PathsWarning,
+    )
+
+
+def _lines(paths: Sequence[Specialization]) -> str:
+    """Return where a function decides: the first of its lines."""
+    return ", ".join(sorted({str(c.where) for s in paths for c in s.conditions if c.where})[:5])
+
+
+class Recalled(Specialization):
+    """One whose kernel was known by the user's function; the rest is made when asked for.
+
+    ``retrace`` traces it to the end.
+    """
+
+    def __init__(
+        self, known: Known, retrace: Callable[[], Graph], signature: Signature, threads: int
+    ) -> None:
+        self.recall, self._retrace = None, retrace
+        self._prepare(known.layout, signature, True, threads, promised=False)
+        self._result(known.tree, known.leaves, known.ranks)
+        self.conditions, self.calls_back = (), False
+        # Its code may be for more sizes than the note says, so calls are to go straight to it.
+        self.called = True
+        self._admission = known.admission
+        self.entry, self._function = known.entry, loaded_code(known.entry.code, threads)
+
+    @cached_property
+    def graph(self) -> Graph:  # type: ignore[override]  # only read
+        """The graph, traced again."""
+        return self._retrace()
+
+    @cached_property
+    def program(self) -> Program:  # type: ignore[override]  # only read
+        """The program that the kernel was made of."""
+        return self._programmed(self.graph)
+
+    @property
+    def admission(self) -> Program:
+        """A program with the guards."""
+        return self._admission

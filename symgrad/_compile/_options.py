@@ -1,9 +1,11 @@
-"""What a compiled function may be asked for: backends, threads, rounding."""
+"""What a compiled function may be asked for: backends, threads, rounding, ``out=``."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from .._state import within
 from ..errors import ArgumentError
@@ -55,4 +57,18 @@ def backend(name: Backend) -> AbstractContextManager[None]:
     return within(backend=check_backend(name))
 
 
-__all__ = ["Backend", "backend", "check_backend", "check_parallel", "check_rounding"]
+def parameters_of(function: Callable[..., Any]) -> frozenset[str]:
+    """Return the names of a function's own parameters, of which ``out`` may be one."""
+    # NumPy's own ``out`` means what the compiled function's does; while tracing there is no
+    # array yet that it could write to.
+    if str(getattr(function, "__module__", None) or type(function).__module__).startswith("numpy"):
+        return frozenset()
+    try:
+        return frozenset(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # a builtin
+        return frozenset()
+
+
+__all__ = [
+    "Backend", "backend", "check_backend", "check_parallel", "check_rounding", "parameters_of",
+]  # fmt: skip

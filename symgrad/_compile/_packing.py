@@ -13,13 +13,16 @@ Code that is written for one structure only looks whether it is this one, and ta
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from keyword import iskeyword
 from typing import Any
 
+import numpy as np
+
 from .._runtime import MISS
-from .._trace import LeafKind, Tree
+from .._trace import LeafKind, Tree, as_input
 from ._layout import can_ask
 from ._users import is_read
 
@@ -155,3 +158,64 @@ def _bound(value: Any, scope: dict[str, Any]) -> str:
     name = f"b{len(scope)}"
     scope[name] = value
     return name
+
+
+def _pairing(function: Callable[..., Any], leaves: Sequence[LeafKind]) -> Callable[..., Any]:
+    """Return ``function`` of complex numbers and arrays, which it takes as pairs of reals."""
+    chars = [leaf.kind if leaf.kind == "complex" else leaf.dtype for leaf in leaves]
+
+    def call(*values: Any) -> Any:
+        given = list(values)
+        if len(given) < len(chars):
+            return MISS
+        for k, char in enumerate(chars):
+            value = given[k]
+            if char == "complex":
+                if type(value) is not complex:
+                    return MISS
+            elif char not in ("F", "D"):
+                continue
+            elif type(value) is not np.ndarray or value.dtype.char != char:
+                return MISS
+            given[k] = as_input(value)
+        return function(*given)
+
+    return call
+
+
+def _pairs(arrays: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    return itertools.combinations([a for a in arrays if a is not None], 2)
+
+
+def _may_overlap(arrays: Sequence[Any]) -> bool:
+    return any(itertools.starmap(np.may_share_memory, _pairs(arrays)))
+
+
+def _parts(tree: Tree, result: Any) -> Iterator[Any]:
+    """Yield the leaves of what a dispatcher returns for a result of this structure: tuples."""
+    if tree.kind in ("leaf", "packed"):
+        yield result
+        return
+    for child, part in zip(tree.children, result, strict=True):
+        yield from _parts(child, part)
+
+
+def _typed(part: Any, kind: str, dtype: np.dtype[Any]) -> Any:
+    """Return a dispatcher's result as the program's output: Numba's numbers are Python's."""
+    if kind == "packed":
+        return as_input(np.asarray(part, dtype.char.upper()))
+    return part if isinstance(part, np.ndarray) else dtype.type(part)
+
+
+def _native(leaf: Any) -> Any:
+    """Return an argument as the compiled function takes it.
+
+    A 0-d array is a number. An array that was pickled has an element type of its own, equal to
+    NumPy's but not the same object, by which types are recognised.
+    """
+    if not isinstance(leaf, np.ndarray):
+        return leaf
+    if not leaf.ndim:
+        return leaf[()]
+    plain = np.dtype(leaf.dtype.char)
+    return leaf if leaf.dtype is plain else leaf.view(plain)

@@ -20,8 +20,9 @@ from .._graph import Input, Rule, topological
 from .._op import registry
 from .._ops.callback import CALLBACK
 from .._schedule import Program
-from .._shapes import hint, strongest
+from .._shapes import hint
 from .._trace import Graph, Primal, Signature, Tree
+from .._trace._function import strongest
 from ..errors import DataError
 from ._cache import Entry, cache_folder, note_key, read_entry
 from ._files import read_text, write_text

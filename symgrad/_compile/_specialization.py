@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -19,12 +19,22 @@ from .._runtime import MISS
 from .._schedule import Program
 from .._shapes import evaluate_dim
 from .._state import within
-from .._trace import Graph, LeafKind, Signature, Tree, as_input, flatten
+from .._trace import Graph, Signature, Tree, as_input, flatten
 from ..errors import ArgumentError, BranchError, OutOfMemoryError
 from ._cache import Entry, cached_code
 from ._layout import Layout, can_ask
 from ._loading import code_again, loaded_code
-from ._packing import Unpack, make_pack, make_unpack
+from ._packing import (
+    Unpack,
+    _may_overlap,
+    _native,
+    _pairing,
+    _pairs,
+    _parts,
+    _typed,
+    make_pack,
+    make_unpack,
+)
 from ._progress import told_if_slow
 from ._recall import Recall
 
@@ -365,64 +375,3 @@ class Specialization:
             and all(t.kind == "leaf" for t in args.children)
             and len(self.takes) == len(self.signature.leaves)
         )
-
-
-def _pairing(function: Callable[..., Any], leaves: Sequence[LeafKind]) -> Callable[..., Any]:
-    """Return ``function`` of complex numbers and arrays, which it takes as pairs of reals."""
-    chars = [leaf.kind if leaf.kind == "complex" else leaf.dtype for leaf in leaves]
-
-    def call(*values: Any) -> Any:
-        given = list(values)
-        if len(given) < len(chars):
-            return MISS
-        for k, char in enumerate(chars):
-            value = given[k]
-            if char == "complex":
-                if type(value) is not complex:
-                    return MISS
-            elif char not in ("F", "D"):
-                continue
-            elif type(value) is not np.ndarray or value.dtype.char != char:
-                return MISS
-            given[k] = as_input(value)
-        return function(*given)
-
-    return call
-
-
-def _pairs(arrays: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    return itertools.combinations([a for a in arrays if a is not None], 2)
-
-
-def _may_overlap(arrays: Sequence[Any]) -> bool:
-    return any(itertools.starmap(np.may_share_memory, _pairs(arrays)))
-
-
-def _parts(tree: Tree, result: Any) -> Iterator[Any]:
-    """Yield the leaves of what a dispatcher returns for a result of this structure: tuples."""
-    if tree.kind in ("leaf", "packed"):
-        yield result
-        return
-    for child, part in zip(tree.children, result, strict=True):
-        yield from _parts(child, part)
-
-
-def _typed(part: Any, kind: str, dtype: np.dtype[Any]) -> Any:
-    """Return a dispatcher's result as the program's output: Numba's numbers are Python's."""
-    if kind == "packed":
-        return as_input(np.asarray(part, dtype.char.upper()))
-    return part if isinstance(part, np.ndarray) else dtype.type(part)
-
-
-def _native(leaf: Any) -> Any:
-    """Return an argument as the compiled function takes it.
-
-    A 0-d array is a number. An array that was pickled has an element type of its own, equal to
-    NumPy's but not the same object, by which types are recognised.
-    """
-    if not isinstance(leaf, np.ndarray):
-        return leaf
-    if not leaf.ndim:
-        return leaf[()]
-    plain = np.dtype(leaf.dtype.char)
-    return leaf if leaf.dtype is plain else leaf.view(plain)

@@ -20,9 +20,8 @@ from .._op import PROJECTIONS, Bodied
 from .._ops import SLICE, TRANSPOSE
 from .._ops.gathers import GATHER
 from .._rewrite import rewrite
-from .._shapes import SHORT_LAST_AXIS
 from .._state import within
-from .._trace import Traced, as_node, bind_nodes, substitute
+from .._trace import SHORT_LAST_AXIS, Traced, as_node, bind_nodes, substitute
 from ._parts import Loop, result
 from ._periods import MOVED, Operand, Repeat, Row, may_repeat
 from ._regroup import regrouped

@@ -11,15 +11,18 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
 from types import FrameType
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from .._forks import free_in_children
 from .._op import Op
-from .._shapes import Shape, check_bytes
+from .._shapes import MOST_BYTES, Dim, Shape, hint, show
 from .._state import now, within
+from ..errors import OutOfMemoryError
 from ._node import Node, Static, topological
 from ._where import user_line
 
@@ -179,3 +182,22 @@ def apply(
         node = _entered(key, new_node(cls, operands, items, shape, dtype, frame))
     simplify = state.simplify
     return node if simplify is None else simplify(node)
+
+
+@lru_cache(maxsize=65536)
+def check_bytes(shape: Shape, itemsize: int) -> None:
+    """Raise if an array of the example call is one that no memory can hold.
+
+    What is no size, or is one of symbols that have no example, is for the laws to refuse.
+    """
+    count = itemsize
+    for dim in shape:
+        if isinstance(dim, int):
+            count *= max(dim, 1)
+        elif isinstance(dim, sp.Expr) and all(isinstance(s, Dim) for s in dim.free_symbols):
+            count *= max(hint(dim), 1)
+    if count >= MOST_BYTES:
+        raise OutOfMemoryError(
+            f"an array of shape {show(shape)} would have {count:.3g} bytes: arrays have less "
+            "than 2**61, also those that are never stored"
+        )

@@ -15,7 +15,7 @@ import sympy as sp
 from .._op import Cython
 from .._runtime import Function, cython_symbol
 from .._runtime._interface import constant_text, llvm_type
-from .._shapes import fraction_of
+from .._spell import fraction_of
 from ..errors import UnsupportedError
 from ._llvm_module import Module
 from ._simd_variants import PURE, libm_name

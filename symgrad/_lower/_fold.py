@@ -19,11 +19,11 @@ import numpy as np
 from .._graph import Node
 from .._op import Reduce
 from .._runtime._interface import constant_text, llvm_type, memory_text, memory_type
-from .._shapes import Shape
+from .._shapes import Shape, as_expr, dim_product
 from ._emitter import Emitter
 from ._llvm_module import Module
 from ._plan import contraction_sizes
-from ._values import Values
+from ._values import Place, Values
 
 
 def identity_of(combine: str, dtype: np.dtype[Any]) -> Any:
@@ -284,3 +284,30 @@ def _helper(module: Module, name: str, parameters: str, group: str, body: list[s
     if text not in module.functions:
         module.functions.append(text)
     return name
+
+
+def fill(e: Emitter, place: Place, node: Node, value: Any) -> None:
+    """Have a node's memory hold a number, or what lies at another place."""
+    kind = memory_type(node.dtype)
+    if isinstance(value, Place):
+        size = e.index(as_expr(dim_product(node.shape)) * node.dtype.itemsize)
+        e.copy(_pointer(e, place), _pointer(e, value), size)
+        return
+    text = memory_text(value, node.dtype)
+    if place.slot is not None:
+        e.line(f"store {kind} {text}, ptr {_pointer(e, place)}")
+        return
+    count = e.index(as_expr(dim_product(node.shape)))
+    if value == 0:
+        e.module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
+        size = e.op(f"mul i64 {count}, {max(node.dtype.itemsize, 1)}")
+        e.line(f"call void @llvm.memset.p0.i64(ptr {place.pointer}, i8 0, i64 {size}, i1 0)")
+        return
+    helper = fill_function(e.module, kind)
+    e.line(f"call void @{helper}(ptr {place.pointer}, i64 {count}, {kind} {text})")
+
+
+def _pointer(e: Emitter, place: Place) -> str:
+    if place.slot is None:
+        return place.pointer
+    return e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")

@@ -1,16 +1,23 @@
-"""Arrays that a loop carries and writes elements of: written where they lie.
+"""What memory holds before a task: numbers to start from, and arrays that are written over.
 
-A step's ``Put`` or ``AddAt`` makes a new array of the old one. If nothing reads the old one
-afterwards, it can be the same memory, and a step costs what it writes, not the array's size.
+Arrays that a loop carries are written where they lie: a step's ``Put`` or ``AddAt`` makes a new
+array of the old one. If nothing reads the old one afterwards, it can be the same memory, and a
+step costs what it writes, not the array's size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import sympy as sp
 
 from .._graph import Input, Node, viewed
-from .._op import PROJECTIONS, Scatter
+from .._op import PROJECTIONS, Placing, Scatter
+from .._shapes import as_expr, dim_product
+from ._fold import describe, folded_from, identity_of
 from ._plan import Nest, Plan, Single, Task
+from ._windows import windows
 
 
 def overwritten(plan: Plan, inputs: Sequence[Input], carries: int) -> dict[Node, int]:
@@ -128,3 +135,38 @@ def _read(task: Task, plan: Plan) -> Iterator[Node]:
             yield node
         else:
             stack.extend(node.operands)
+
+
+def starting(plan: Plan) -> Callable[[Node], Any]:
+    """Return what gives the number that a node's memory holds before the first task, or None."""
+    folded: dict[Node, Any] = {}
+    whole: set[Node] = set()  # sums of shifted parts, written without a look at what was there
+    for task in plan.tasks:
+        if isinstance(task, Nest):
+            folded |= {r.node: identity_of(r.how, r.dtype) for r in map(describe, task.reductions)
+                       if folded_from(r, task.domain) is None}  # fmt: skip
+            whole |= {x for x, rows in windows(task).items() if all(w.whole for w in rows)}
+
+    def value(node: Node) -> Any:
+        if node.op.kind in ("assemble", "scatter") and not _covers(node):
+            begun = isinstance(node.op, Placing) and node.op.begins(0, node.params)
+            return None if begun or node in whole else 0
+        return folded.get(node)
+
+    return value
+
+
+def _covers(node: Node) -> bool:
+    """Tell whether the parts write every element before anything is added to it."""
+    if node.params.get("whole", False):
+        return True
+    op = node.op
+    assert isinstance(op, Placing)
+    count = op.parts_of(node.operands)
+    alone = node.params.get("disjoint", node.params.get("alone") == count)
+    if not alone:
+        return False
+    total: Any = sp.Integer(0)
+    for part in node.operands[:count]:
+        total += as_expr(dim_product(part.shape))
+    return bool(sp.expand(total - as_expr(dim_product(node.shape))) == 0)

@@ -17,7 +17,8 @@ import sympy as sp
 from .._graph import Node, SizeOf
 from .._runtime._interface import constant_text
 from .._schedule import Steps
-from .._shapes import MOST_BYTES, Dim, as_expr, dim_product, fraction_of
+from .._shapes import MOST_BYTES, Dim, as_expr, dim_product
+from .._spell import fraction_of
 from ._emitter import Emitter
 from ._llvm_module import Module
 

@@ -7,7 +7,7 @@ that a million steps allocate once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +15,9 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Body, Constant, Input, Node, topological
-from .._op import Bodied, Placing
+from .._op import Bodied
 from .._runtime import OTHER_BRANCH
-from .._runtime._interface import memory_text, memory_type
+from .._runtime._interface import memory_type
 from .._schedule import Steps, body_program
 from .._shapes import Dimension, as_expr, dim_product
 from ._arena import Arena, given
@@ -25,18 +25,22 @@ from ._bodied import TAPE_CELL, write_bodied
 from ._chunked import write_chunked
 from ._cut import cut_of
 from ._emitter import Emitter, size_parameters
-from ._fold import describe, fill_function, folded_from, identity_of
+from ._fold import fill
 from ._llvm_module import Module
 from ._loops import Frame, parameter_types
 from ._nest import NestWriter
-from ._overwritten import continued, overwritten, written_over
+from ._overwritten import (
+    continued,
+    overwritten,
+    starting,
+    written_over,
+)
 from ._plan import Nest, Plan
 from ._singles import product_work, write_single
 from ._sizes import sizes_of
 from ._together import together, write_together
 from ._unroll import unrolls
 from ._values import Place
-from ._windows import windows
 
 #: A program of up to this many steps is linked into its callers, where LLVM can inline it;
 #: a longer one is compiled by itself, once, and called by its address.
@@ -138,8 +142,7 @@ class Unit:
         self.calls: list[str] = []
         self.loops: set[int] = set()  # calls of functions that have loops, by their number
         self.long: set[int] = set()  # and of those, the long ones
-        self.folded = dict(folded_in_memory(self.plan))
-        self.whole = set(summed_whole(self.plan))
+        self.starting = starting(self.plan)
         self.tasks()
         for node in self.plan.kept:
             self.place(node)
@@ -308,13 +311,9 @@ class Unit:
 
     def initial(self, node: Node) -> Any:
         """Return what a buffer must hold before its first task, or None."""
-        kind = node.op.kind
         if node.op.over:
             return None if node in self.overwritten else self.source_of(node)
-        if kind in ("assemble", "scatter") and not covers(node):
-            begun = isinstance(node.op, Placing) and node.op.begins(0, node.params)
-            return None if begun or node in self.whole else 0
-        return self.folded.get(node)
+        return self.starting(node)
 
     # ---------------------------------------------------------------- the function
 
@@ -354,7 +353,7 @@ class Unit:
         for k, call in enumerate(self.calls):
             e.lines[0] = []
             for node, value in initial.get(k, ()):
-                self.fill(e, node, value)
+                fill(e, self.places[node], node, value)
             lines += [*e.lines[0], call + noinline if k in apart else call]
         e.lines[0] = []
         for node in self.plan.kept:
@@ -398,67 +397,3 @@ class Unit:
         if found and not self.calls:
             raise AssertionError("buffers without tasks")
         return found
-
-    def fill(self, e: Emitter, node: Node, value: Any) -> None:
-        place = self.places[node]
-        kind = memory_type(node.dtype)
-        if isinstance(value, Place):
-            self.copy(e, place, value, node)
-            return
-        text = memory_text(value, node.dtype)
-        if place.slot is not None:
-            pointer = e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
-            e.line(f"store {kind} {text}, ptr {pointer}")
-            return
-        count = e.index(as_expr(dim_product(node.shape)))
-        if value == 0:
-            self.module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
-            size = e.op(f"mul i64 {count}, {max(node.dtype.itemsize, 1)}")
-            e.line(f"call void @llvm.memset.p0.i64(ptr {place.pointer}, i8 0, i64 {size}, i1 0)")
-            return
-        helper = fill_function(self.module, kind)
-        e.line(f"call void @{helper}(ptr {place.pointer}, i64 {count}, {kind} {text})")
-
-    def copy(self, e: Emitter, target: Place, source: Place, node: Node) -> None:
-        """Copy an array of the size of ``node``."""
-        size = e.index(as_expr(dim_product(node.shape)) * node.dtype.itemsize)
-        to, start = (
-            p.pointer if p.slot is None
-            else e.op(f"getelementptr inbounds i64, ptr {p.pointer}, i64 {p.slot}")
-            for p in (target, source)
-        )  # fmt: skip
-        e.copy(to, start, size)
-
-
-def folded_in_memory(tasks: Plan) -> Iterator[tuple[Node, Any]]:
-    """Yield the reductions that accumulate in memory, with the value they start from."""
-    for task in tasks.tasks:
-        if isinstance(task, Nest):
-            for r in map(describe, task.reductions):
-                if folded_from(r, task.domain) is None:
-                    yield r.node, identity_of(r.how, r.dtype)
-
-
-def summed_whole(tasks: Plan) -> Iterator[Node]:
-    """Yield the sums of shifted parts that are written without a look at what was there."""
-    for task in tasks.tasks:
-        if isinstance(task, Nest):
-            for target, rows in windows(task).items():
-                if all(window.whole for window in rows):
-                    yield target
-
-
-def covers(node: Node) -> bool:
-    """Tell whether the parts write every element before anything is added to it."""
-    if node.params.get("whole", False):
-        return True
-    op = node.op
-    assert isinstance(op, Placing)
-    count = op.parts_of(node.operands)
-    alone = node.params.get("disjoint", node.params.get("alone") == count)
-    if not alone:
-        return False
-    total: Any = sp.Integer(0)
-    for part in node.operands[:count]:
-        total += as_expr(dim_product(part.shape))
-    return bool(sp.expand(total - as_expr(dim_product(node.shape))) == 0)

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from .._graph import Literal, Node, apply, rebuilt, remade, topological
-from .._op import Code, Libm, Placing, Reduce, registry
+from .._op import Code, Libm, Placing, Reduce
 from .._rewrite import rewrite
-from .._shapes import SHORT_LAST_AXIS, Shape
+from .._shapes import Shape
 from .._state import at, within
-from .._trace import Traced, as_node, bind_nodes, cast
+from .._trace import SHORT_LAST_AXIS, Traced, as_node, cast
 from ._legalize import in_elements, legalize, roles
-from ._views import reading
+from ._views import build, reading, reshaped, viewed
 
 #: The most parts of an array, and the most nodes of a graph: more would be slower to compile
 #: than to loop over.
@@ -138,7 +138,7 @@ class _Unroller:
         chosen = short(node.shape)
         region = tuple((next(axes), 1, None) if k in chosen else (0, 1, d)
                        for k, d in enumerate(node.shape))  # fmt: skip
-        return _build("Slice", self.wholes[node], region=region) if chosen else self.wholes[node]
+        return build("Slice", self.wholes[node], region=region) if chosen else self.wholes[node]
 
     def whole(self, node: Node) -> Node:
         """Return ``node`` in one array."""
@@ -151,7 +151,7 @@ class _Unroller:
                 at = dict(zip(axes, place, strict=True))
                 regions.append(tuple((at[k], 1, None) if k in at else (0, 1, d)
                                      for k, d in enumerate(node.shape)))  # fmt: skip
-            self.wholes[node] = parts[()] if not axes else _build(
+            self.wholes[node] = parts[()] if not axes else build(
                 "Assemble", *parts.values(), shape=node.shape, regions=tuple(regions),
                 disjoint=True,
             )  # fmt: skip
@@ -169,19 +169,8 @@ class _Unroller:
         self.count += len(parts or ".")
 
 
-# ---------------------------------------------------------------- building
-
-
-def _build(name: str, *operands: Node, **params: Any) -> Node:
-    return bind_nodes(registry.ops[name], operands, params)
-
-
 def _call(function: Callable[..., Any], *operands: Node) -> Node:
     return as_node(function(*map(Traced, operands)))
-
-
-def _reshaped(node: Node, shape: Shape) -> Node:
-    return node if node.shape == shape else _build("Reshape", node, shape=shape)
 
 
 def _fold(function: Callable[..., Any], nodes: Iterable[Node]) -> Node:
@@ -215,9 +204,9 @@ def _aligned(u: _Unroller, x: Node, offset: int, at: dict[int, int]) -> Node:
     if any(k + offset in at and x.shape[k] != 1 for k in stay):  # equal to the result's by guard
         region = tuple((at[k + offset] if x.shape[k] != 1 else 0, 1, None) if k + offset in at
                        else (0, 1, x.shape[k]) for k in stay)  # fmt: skip
-        return _build("Slice", part, region=region)
+        return build("Slice", part, region=region)
     # A length-one axis along which the result is unrolled goes too.
-    return _reshaped(part, tuple(x.shape[k] for k in stay if k + offset not in at))
+    return reshaped(part, tuple(x.shape[k] for k in stay if k + offset not in at))
 
 
 def _view(u: _Unroller, node: Node) -> Parts | None:
@@ -229,34 +218,8 @@ def _view(u: _Unroller, node: Node) -> Parts | None:
         if read is None or not all(isinstance(read[k], int) for k in own):
             return None
         at = tuple(read[k] for k in own)
-        found[place] = _read(u.part(x, at), read, own, long(node.shape))
+        found[place] = viewed(u.part(x, at), read, own, long(node.shape))
     return found
-
-
-def _read(part: Node, read: tuple[Any, ...], own: tuple[int, ...], shape: Shape) -> Node:
-    """Return the view of a part: a slice, a transposition, new axes, a broadcast."""
-    entries = [entry for k, entry in enumerate(read) if k not in own]
-    region = []
-    order = []
-    for entry in entries:
-        if isinstance(entry, tuple):
-            axis, start, step = entry
-            order.append(axis)
-            region.append((start, step, shape[axis]))
-        else:
-            region.append((entry, 1, None))
-    trivial = all(
-        start == 0 and step == 1 and (size == d if size is not None else d == 1)
-        for (start, step, size), d in zip(region, part.shape, strict=True)
-    )
-    if trivial:
-        part = _reshaped(part, tuple(shape[k] for k in order))
-    else:
-        part = _build("Slice", part, region=tuple(region))
-    if order != sorted(order):
-        part = _build("Transpose", part, axes=tuple(order.index(k) for k in sorted(order)))
-    part = _reshaped(part, tuple(d if k in order else 1 for k, d in enumerate(shape)))
-    return part if part.shape == shape else _build("Broadcast", part, shape=shape)
 
 
 def _reduce(u: _Unroller, node: Node) -> Parts | None:
@@ -280,7 +243,7 @@ def _reduce(u: _Unroller, node: Node) -> Parts | None:
         # Sums start from 0, as NumPy's: the sum of negative zeros is 0.
         start = [Literal(0, node.dtype)] if node.op.combine == "add" else []
         total = _fold(function, [*start, *(cast(p, node.dtype) for p in parts)])
-        found[place] = _build(node.op.name, total, axes=loops) if loops else total
+        found[place] = build(node.op.name, total, axes=loops) if loops else total
     return found
 
 
@@ -320,7 +283,7 @@ def _products(pairs: list[tuple[Node, ...]], a: str, b: str, out: str) -> Node:
         total = _fold(np.add, (_call(np.multiply, *pair) for pair in pairs))
         axes = tuple(k for k, s in enumerate(a) if s not in out)
         return _call(lambda t: np.sum(t, axis=axes), total)
-    return _fold(np.add, (_build("Contract", *pair, a=a, b=b, out=out) for pair in pairs))
+    return _fold(np.add, (build("Contract", *pair, a=a, b=b, out=out) for pair in pairs))
 
 
 def _assemble(u: _Unroller, node: Node) -> Parts | None:
@@ -351,13 +314,13 @@ def _assemble(u: _Unroller, node: Node) -> Parts | None:
             parts = [p for p, _ in pieces]
             found[place] = parts[-1] if over else _fold(np.add, parts)
         elif pieces:
-            found[place] = _build(
+            found[place] = build(
                 node.op.name, *(p for p, _ in pieces), shape=shape,
                 regions=tuple(r for _, r in pieces), **options,
             )  # fmt: skip
         else:
             zero = Literal(0, node.dtype)
-            found[place] = _build("Broadcast", zero, shape=shape) if shape else zero
+            found[place] = build("Broadcast", zero, shape=shape) if shape else zero
     return found
 
 
@@ -375,7 +338,7 @@ def _piece(u: _Unroller, x: Node, region: Any, at: dict[int, int]) -> Node | Non
     own = short(x.shape)
     part = u.part(x, tuple(inside[k] or 0 for k in own))
     rest = tuple(d for k, d in enumerate(x.shape) if k not in own and inside[k] is None)
-    return _reshaped(part, rest)
+    return reshaped(part, rest)
 
 
 def _gather(u: _Unroller, node: Node) -> Parts | None:
@@ -399,7 +362,7 @@ def _gather(u: _Unroller, node: Node) -> Parts | None:
         where = dict(zip(cut, place, strict=True))
         source = u.part(x, tuple(where["x", k] for k in own))
         chosen = [u.part(i, tuple(where["i", k] for k in inner)) for i in indices]
-        found[place] = _build(node.op.name, source, *chosen, **moved)
+        found[place] = build(node.op.name, source, *chosen, **moved)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Where a view reads: its element formula at a place on some axes, solved for the others."""
+"""Where a view reads, at a place on some axes, and the view of a part that comes of it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 import sympy as sp
 
-from .._op import ArrayOp, Op, Reader
+from .._graph import Node
+from .._op import ArrayOp, Op, Reader, registry
 from .._shapes import Shape, as_expr
+from .._trace import bind_nodes
 
 
 @lru_cache(maxsize=4096)
@@ -56,3 +58,37 @@ def _solved(entry: sp.Expr, numbers: dict[sp.Symbol, int]) -> Any:
     if symbol in start.free_symbols or not step.is_Integer:
         return None
     return numbers[symbol], int(start) if start.is_Integer else start, int(step)
+
+
+def build(name: str, *operands: Node, **params: Any) -> Node:
+    return bind_nodes(registry.ops[name], operands, params)
+
+
+def reshaped(node: Node, shape: Shape) -> Node:
+    return node if node.shape == shape else build("Reshape", node, shape=shape)
+
+
+def viewed(part: Node, read: tuple[Any, ...], own: tuple[int, ...], shape: Shape) -> Node:
+    """Return the view of a part: a slice, a transposition, new axes, a broadcast."""
+    entries = [entry for k, entry in enumerate(read) if k not in own]
+    region = []
+    order = []
+    for entry in entries:
+        if isinstance(entry, tuple):
+            axis, start, step = entry
+            order.append(axis)
+            region.append((start, step, shape[axis]))
+        else:
+            region.append((entry, 1, None))
+    trivial = all(
+        start == 0 and step == 1 and (size == d if size is not None else d == 1)
+        for (start, step, size), d in zip(region, part.shape, strict=True)
+    )
+    if trivial:
+        part = reshaped(part, tuple(shape[k] for k in order))
+    else:
+        part = build("Slice", part, region=tuple(region))
+    if order != sorted(order):
+        part = build("Transpose", part, axes=tuple(order.index(k) for k in sorted(order)))
+    part = reshaped(part, tuple(d if k in order else 1 for k, d in enumerate(shape)))
+    return part if part.shape == shape else build("Broadcast", part, shape=shape)

@@ -17,7 +17,7 @@ import sympy as sp
 
 from .._forks import cached_property
 from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf, bodies, topological
-from .._shapes import fraction_of
+from .._spell import fraction_of
 from ..errors import TraceError
 from ._kahn import kahn
 

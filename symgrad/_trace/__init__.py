@@ -25,6 +25,7 @@ from ._function import (
 )
 from ._outside import Reading
 from ._signature import (
+    SHORT_LAST_AXIS,
     LeafKind,
     Signature,
     argument_name,
@@ -45,6 +46,7 @@ Size.lift = staticmethod(lambda size: Traced(as_node(size), weak=int))
 
 __all__ = [
     "LEAF",
+    "SHORT_LAST_AXIS",
     "Complex",
     "EnclosedError",
     "Examples",

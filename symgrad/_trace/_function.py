@@ -21,7 +21,7 @@ from .._graph import (
     topological,
 )
 from .._graph._types import check_dtype
-from .._shapes import Size, recording, strongest
+from .._shapes import Size, recording
 from .._state import at, now, within
 from ..errors import ArgumentError, SymgradError, TraceError
 from ._bind import as_node
@@ -353,3 +353,35 @@ def arrived(result: Any, fresh: Mapping[Input, Node]) -> None:
     show = now().watch
     if show is not None:
         show(result, fresh)
+
+
+#: Guards of up to this many are all kept, for people to read.
+FEW_GUARDS = 64
+
+
+def strongest(guards: Mapping[sp.Basic, bool]) -> dict[sp.Basic, bool]:
+    """Return guards without the bounds of sizes that others imply, where there are many.
+
+    A loop that Python writes out leaves ``n > k`` for each element ``x[k]`` that it reads.
+    """
+    if len(guards) <= FEW_GUARDS:
+        return dict(guards)
+    best: dict[tuple[type, sp.Basic], sp.Basic] = {}
+    for relation, truth in guards.items():
+        key = _bound(relation, truth)
+        if key is not None and (key not in best or relation.lts > best[key].lts):
+            best[key] = relation
+    return {
+        relation: truth
+        for relation, truth in guards.items()
+        if (key := _bound(relation, truth)) is None or best[key] is relation
+    }
+
+
+def _bound(relation: sp.Basic, truth: bool) -> tuple[type, sp.Basic] | None:
+    """Return what a guard bounds below by a number, and how strictly."""
+    below = isinstance(relation, (sp.StrictLessThan, sp.StrictGreaterThan, sp.Le, sp.Ge))
+    if not (truth and below and isinstance(relation.lts, sp.Integer)):
+        return None
+    strict = isinstance(relation, (sp.StrictLessThan, sp.StrictGreaterThan))
+    return (sp.StrictLessThan if strict else sp.LessThan), relation.gts

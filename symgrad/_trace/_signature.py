@@ -14,13 +14,17 @@ import numpy as np
 
 from .._graph import Input, SizeOf, more_than_numbers
 from .._graph._types import check_dtype
-from .._shapes import MOST_BYTES, SHORT_AXIS, SHORT_LAST_AXIS, Dim, Dimension, Size
+from .._shapes import MOST_BYTES, Dim, Dimension, Size
 from .._state import now
 from ..errors import ArgumentError, DTypeError, SymgradError
 from ._complex import Complex
 from ._outside import Reading
 from ._traced import Traced
 from ._tree import Tree, flatten, is_number_list
+
+#: Axes of up to this many elements are short, the last axis of an array up to the second
+#: number: kernels are made for their sizes and unroll them.
+SHORT_AXIS, SHORT_LAST_AXIS = 8, 16
 
 #: NumPy's own descriptor of each element type; of two C types of equal size, the usual one.
 _NATIVE = {c: np.dtype(np.dtype(c).name) for c in "?bBhHiIlLqQfdFD"}
@@ -306,15 +310,7 @@ def argument_names(function: Callable[..., Any], args: Sequence[Any], kwargs: An
 
 
 __all__ = [
-    "DTypeError",
-    "LeafKind",
-    "Signature",
-    "SizeOf",
-    "argument_name",
-    "argument_names",
-    "argument_paths",
-    "as_leaf",
-    "as_leaves",
-    "make_inputs",
+    "SHORT_LAST_AXIS", "DTypeError", "LeafKind", "Signature", "SizeOf", "argument_name",
+    "argument_names", "argument_paths", "as_leaf", "as_leaves", "make_inputs",
     "signature_of",
-]
+]  # fmt: skip

@@ -301,7 +301,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *args: Any, **opt
     """
     if not symbolic(N, M):
         return assignable(np.eye(N, M, k, dtype, *args, **options))
-    rows, columns = _grid(N, N if M is None else M)
+    rows, columns = indices((N, N if M is None else M), sparse=True)
     return (rows + k == columns).astype(_dtype(dtype))
 
 
@@ -314,28 +314,26 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, **options: Any) -
     """Make ones at and below a diagonal; the sizes may be symbolic."""
     if not symbolic(N, M):
         return assignable(np.tri(N, M, k, dtype, **options))
-    rows, columns = _grid(N, N if M is None else M)
+    rows, columns = indices((N, N if M is None else M), sparse=True)
     return (rows + k >= columns).astype(_dtype(dtype))
-
-
-def _grid(rows: Any, columns: Any) -> tuple[Any, Any]:
-    """Return row numbers as a column, and column numbers as a row; at least one is traced."""
-    down, along = counted(rows), counted(columns)
-    return as_traced(down)[:, None], as_traced(along)[None, :]
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Make the index arrays of a grid; its sizes may be symbolic."""
     if not symbolic(dimensions):
         return np.indices(dimensions, dtype, sparse)
-    shape = sizes(dimensions)
-    grids = []
-    for axis, size in enumerate(shape):
-        place = tuple(size if k == axis else 1 for k in range(len(shape)))
-        grids.append(reshaped(as_traced(counted(size)).astype(_dtype(dtype)), place))
-    if sparse:
-        return tuple(grids)
-    return np.stack([np.broadcast_to(g, shape) for g in grids])
+    along = (as_traced(counted(size)) for size in sizes(dimensions))
+    return _crossed([x.astype(_dtype(dtype)) for x in along], sparse)
+
+
+def _crossed(along: list[Any], sparse: bool) -> Any:
+    """Return the grid of which ranges are the axes."""
+    shape = tuple(x.shape[0] for x in along)
+    grids = tuple(
+        reshaped(as_traced(x), tuple(n if k == axis else 1 for k, n in enumerate(shape)))
+        for axis, x in enumerate(along)
+    )
+    return grids if sparse else np.stack([np.broadcast_to(g, shape) for g in grids])
 
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float,
@@ -376,14 +374,7 @@ class _Grid:
         if not symbolic(*(v for p in parts for v in (p.start, p.stop, p.step))):
             return self.original[items]
         along = [arange(p.start or 0, p.stop, 1 if p.step is None else p.step) for p in parts]
-        if not isinstance(items, tuple):
-            return along[0]
-        shape = tuple(x.shape[0] for x in along)
-        grids = tuple(
-            reshaped(as_traced(x), tuple(shape[k] if k == axis else 1 for k in range(len(shape))))
-            for axis, x in enumerate(along)
-        )
-        return grids if self.sparse else np.stack([np.broadcast_to(g, shape) for g in grids])
+        return _crossed(along, self.sparse) if isinstance(items, tuple) else along[0]
 
 
 mgrid, ogrid = _Grid(np.mgrid, sparse=False), _Grid(np.ogrid, sparse=True)

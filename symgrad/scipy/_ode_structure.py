@@ -27,8 +27,7 @@ from .._api._custom import custom_jvp
 from .._api._matrices import jacobian
 from .._api._transforms import vmap
 from .._ops.banded import BAND_LU, BAND_SOLVE
-from .._shapes import SHORT_LAST_AXIS
-from .._trace import as_node
+from .._trace import SHORT_LAST_AXIS, as_node
 
 Slope = Callable[[Any, Any], Any]
 Solve = Callable[[Any], Any]
