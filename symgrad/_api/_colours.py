@@ -35,9 +35,8 @@ from .._shapes import (
 )
 from .._trace import Traced, as_node, close_conditions, fresh, substitute
 from ..errors import SparsityWarning
-from ._known_places import numbers_of
 from ._opened import zeros_like
-from ._pattern import Piece
+from ._pattern import Piece, numbers_of
 
 #: Shortest array whose length is a symbol.
 LEAST = 2

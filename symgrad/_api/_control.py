@@ -19,7 +19,7 @@ from .._state import now
 from .._trace import LEAF, Traced, flatten
 from .._trace._known import known_number
 from ..errors import ArgumentError, ShapeError
-from ._bytes import as_bytes
+from ._checkpoint import as_bytes
 
 T = TypeVar("T")
 

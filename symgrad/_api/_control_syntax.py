@@ -27,14 +27,17 @@ from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..errors import ArgumentError
-from ._definitions import code_of, definition_of, located, strip
 from ._statements import (
     assigned,
+    code_of,
     counts,
+    definition_of,
     effects,
     exits_by_return,
+    located,
     plain,
     returns,
+    strip,
     walk,
     writes,
     writes_by_names,

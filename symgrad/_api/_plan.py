@@ -18,10 +18,8 @@ from .._shapes import Dimension, Shape, evaluate_dim
 from .._trace import Graph, flatten
 from ..errors import ArgumentError, IndexingError
 from ._colours import Compressed
-from ._known_places import numbers_of
-from ._parts import LEAST, Joined, Part
-from ._pattern import Pattern, Piece, pairs_of
-from ._placed import FEW, Placed, Recipe
+from ._pattern import Pattern, Piece, numbers_of, pairs_of
+from ._placed import FEW, LEAST, Joined, Part, Placed, Recipe
 
 #: Plans that a derivative keeps for its last sizes and index data.
 KEPT = 4

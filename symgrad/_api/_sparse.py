@@ -1,4 +1,10 @@
-"""Sparse Jacobians and Hessians: values by a compiled program, patterns found once."""
+"""Sparse Jacobians and Hessians: values by a compiled program, patterns found once.
+
+Inside of a trace patterns are numbers, and the data steps of it: what a trace makes of a matrix's
+data needs to know their places. A factorisation is called with them, a product sums by them. So
+the pattern is found while tracing, from sizes, which are then fixed by guards as by ``int(n)``,
+and from index arrays that are numbers there.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +15,18 @@ from typing import Any
 
 import numpy as np
 
+from .. import numpy as traced_numpy
 from .._compile import Call, Function, P, Specialization
-from .._forks import undisturbed
+from .._forks import late_module, undisturbed
+from .._ops.updates import SPREAD
 from .._runtime import MISS
 from .._shapes import Size
 from .._state import PLAIN, now
-from .._trace import (
-    EnclosedError,
-    Traced,
-    carried_out,
-    flatten,
-)
-from ..errors import ArgumentError
+from .._trace import EnclosedError, Traced, as_node, carried_out, flatten
+from ..errors import ArgumentError, MissingExtraError
 from ._pattern import Pattern
-from ._plan import Layout, Plan
-from ._sparse_traced import data_of
-from ._spy import spy
+from ._placed import FEW, MANY, Part
+from ._plan import SMALL, Layout, Plan
 from ._vmap import vmap_body
 
 FORMATS = ("csr", "csc", "coo")
@@ -264,3 +266,87 @@ class SparseFunction(Function[P, Any]):
 
     def _recall(self, *_: Any) -> None:
         """Find no kernel by the function alone: it would not say where the values go."""
+
+
+def spy(blocks: Sequence[tuple[str, Any, Any]], shape: tuple[int, int], ax: Any) -> Any:
+    """Draw entries, given with the line that they are from, into axes of matplotlib's."""
+    try:
+        plots = late_module("matplotlib.pyplot")
+    except ImportError:
+        raise MissingExtraError("matplotlib", "plot", "a picture of a pattern") from None
+    if ax is None:
+        ax = plots.figure(layout="constrained").add_subplot()
+    size = max(1.0, min(8.0, 300.0 / max(shape)))
+    lines: dict[str, list[tuple[Any, Any]]] = {}
+    for line, rows, cols in blocks:
+        lines.setdefault(line, []).append((rows, cols))
+    for line, parts in lines.items():
+        rows, cols = map(np.concatenate, zip(*parts, strict=True))
+        ax.plot(cols, rows, linestyle="", marker="s", markersize=size, label=line)
+    ax.set(xlim=(-0.5, shape[1] - 0.5), ylim=(shape[0] - 0.5, -0.5), aspect="equal")
+    ax.set(xlabel="argument", ylabel="result")
+    if lines:
+        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return ax
+
+
+def data_of(parts: Sequence[Part], values: Sequence[Any], lead: tuple[int, ...]) -> list[Any]:
+    """Return the data of derivatives, each made of values of the trace and of those before it.
+
+    Parameters
+    ----------
+    parts:
+        The derivatives, each behind those whose data it multiplies.
+    values:
+        The traced values of all blocks over their lanes.
+    lead:
+        The length of the leading axis that all values have under vmap, if any.
+    """
+    found: list[Any] = []
+    for part in parts:
+        dtype = part.pattern.dtype
+        own = zip(part.recipe.blocks, part.places, strict=False)
+        if not lead and not part.recipe.products and part.pattern.nnz:
+            found.append(_spread(part, [values[k].astype(dtype) for k, _ in own]))
+            continue
+        pieces = [np.reshape(values[k], (*lead, len(places))).astype(dtype) for k, places in own]
+        pairs = iter(part.pairs)
+        for (left, right), p, q in zip(part.recipe.products, pairs, pairs, strict=True):
+            pieces.append(found[left][..., p] * found[right][..., q])
+        found.append(_placed(part, pieces, lead))
+    return found
+
+
+def _spread(part: Part, values: Sequence[Any]) -> Any:
+    """Return all blocks at their places; each loop writes its own."""
+    nnz, rest, alone = part.pattern.nnz, part.recipe.rest, len(part.recipe.alone)
+    word = np.int32 if nnz <= SMALL else np.int64
+    pieces, places = [], []
+    for k in part.recipe.order:
+        value, place = values[k], part.places[k]
+        kept = np.flatnonzero(place >= 0)
+        if len(kept) < len(place):
+            value, place = np.reshape(value, (len(place),))[kept], place[kept]
+        pieces.append(value)
+        places.append(np.reshape(Traced(as_node(place.astype(word))), value.shape))
+    if rest == FEW:
+        pieces.insert(alone, traced_numpy.zeros(len(part.rest), part.pattern.dtype))
+        places.insert(alone, Traced(as_node(part.rest.astype(word))))
+        alone += 1
+    return SPREAD(*pieces, *places, alone=alone, shape=(nnz,), whole=rest != MANY)
+
+
+def _placed(part: Part, pieces: Sequence[Any], lead: tuple[int, ...]) -> Any:
+    """Return all pieces at their places, those of one place added."""
+    nnz, dtype = part.pattern.nnz, part.pattern.dtype
+    if not pieces:
+        return traced_numpy.zeros((*lead, nnz), dtype)
+    flat, places = np.concatenate(pieces, axis=-1), np.concatenate(part.places)
+    kept = np.flatnonzero(places >= 0)
+    if len(kept) < len(places):
+        flat, places = flat[..., kept], places[kept]
+    if len(places) == nnz:
+        return flat if np.all(np.diff(places) == 1) else flat[..., np.argsort(places)]
+    total = traced_numpy.zeros((nnz, *lead), dtype)
+    np.add.at(total, places, np.moveaxis(flat, -1, 0))
+    return np.moveaxis(total, 0, -1)

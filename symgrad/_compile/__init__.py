@@ -6,9 +6,8 @@ from ._call import Call, Given
 from ._foreign import c_names
 from ._function import Function
 from ._inventory import Stored, remove, stored
-from ._options import Backend, backend
+from ._options import Arrays, Backend, Differentiable, P, R, S, Ufunc, X, backend
 from ._specialization import Specialization
-from ._typing import Arrays, Differentiable, P, R, S, Ufunc, X
 
 __all__ = [
     "Arrays",

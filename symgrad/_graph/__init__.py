@@ -7,12 +7,13 @@ from ._interned import (
     apply,
     merged,
     node_class,
+    rebuilt,
     recording_nodes,
+    remade,
     shared,
 )
 from ._leaves import Constant, Input, Iota, Literal, SizeOf, literal_form
 from ._node import Node, Static, as_sympy, element_count, topological, viewed
-from ._rebuilt import rebuilt, remade
 from ._types import more_than_numbers, own_rules, require_numbers
 from ._where import (
     Where,

@@ -38,11 +38,11 @@ from .._op import (
 )
 from ..errors import UnsupportedError
 from . import elimination, exactly
+from .elimination import substituted, write_substitution
 from .movement import BROADCAST, RESHAPE
 from .np_common import conjugated, iota, join_pairs, lift, packed, spread
 from .operands import Cores
 from .series import added, convolved
-from .substitution import substituted, write_substitution
 
 FACTORS = "derivatives go through the matrix itself"
 

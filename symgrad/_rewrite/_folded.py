@@ -11,7 +11,7 @@ from .._graph import Node
 from .._late import special
 from .._op import registry
 from .._trace import Traced
-from ._way import Reduced, Way, elementwise
+from ._matcher import Reduced, Way, elementwise
 from ._written import POWERS, VIEWS, is_positive, is_sum_of_squares, number_of, square_of
 
 OPS = registry.ops

@@ -22,8 +22,7 @@ from .._graph import Node
 from .._late import special
 from .._op import registry
 from ._folded import LENGTH, REDUCED
-from ._matcher import Index
-from ._way import Reduced, Shortcut, Way
+from ._matcher import Index, Reduced, Shortcut, Way
 from ._written import SUMS, is_sum_of_squares, number_of
 
 OPS = registry.ops

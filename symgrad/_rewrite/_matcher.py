@@ -4,7 +4,8 @@ A pattern is a NumPy function, traced once on free operands; a node matches if t
 could have computed it. So the text of a row is what its users write. Ways to write the same
 are one: ``x**2``, ``x*x`` and ``np.square(x)``; ``1/x`` and ``np.reciprocal(x)``; ``x - 1``
 and ``x + -1``; the order of a sum's terms and of a product's factors. Where bits count, a
-pattern is meant exactly as it is written.
+pattern is meant exactly as it is written. A shortcut is such a formula with its slopes: derivatives
+go past its steps.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextvars import Context
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -256,3 +258,88 @@ class Index(Generic[R]):
         free = any(not row.needs for row in rows)
         some = None if free else frozenset().union(*[row.needs[0] for row in rows])
         return self._known.setdefault(op, (rows, some))
+
+
+@dataclass(frozen=True)
+class Way:
+    """How derivatives go past the steps of a formula, to its operands.
+
+    ``pull(ct)`` gives a cotangent for each of ``operands``; ``push(tangents)``, with None for
+    zero, the tangent of the result. ``support`` is as in a record; elementwise ways need none.
+    """
+
+    operands: tuple[Node, ...]
+    pull: Callable[[Any], Sequence[Any]]
+    push: Callable[[Sequence[Any]], Any]
+    elementwise: bool = True
+    support: Callable[[Any], Sequence[Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Shortcut(Row):
+    """The derivative of an elementwise formula.
+
+    Parameters
+    ----------
+    name:
+        The formula and, for people, what its derivative is.
+    written:
+        The NumPy function that is looked for.
+    slopes:
+        ``slopes(y, *operands)``: the derivatives of the result ``y`` by the operands.
+    samples:
+        ``(low, high)`` for each operand: where the tests measure.
+    where:
+        ``where(*nodes)``: a condition on what stands for the operands.
+    sees:
+        Ops of which one must be among the operands; None for any.
+    """
+
+    name: str
+    written: Callable[..., Any]
+    slopes: Callable[..., tuple[Any, ...]]
+    samples: tuple[tuple[float, float], ...]
+    where: Callable[..., bool] = lambda *_: True
+    sees: frozenset[str] | None = None
+
+    def find(self, node: Node, barred: Collection[Node]) -> Way | None:
+        """Return the way past ``node``, or None where the formula is another."""
+        found = self.found(node, barred)
+        if found is None or not self.where(*found):
+            return None
+        return elementwise(node, found, self.slopes)
+
+
+def elementwise(
+    node: Node, operands: tuple[Node, ...], slopes: Callable[..., tuple[Any, ...]]
+) -> Way:
+    """Return the way past a node by its derivatives, ``slopes(y, *operands)``, by each operand."""
+
+    def at() -> tuple[Any, ...]:
+        return slopes(Traced(node), *map(Traced, operands))
+
+    def push(tangents: Sequence[Any]) -> Any:
+        terms = [t * s for t, s in zip(tangents, at(), strict=True) if t is not None]
+        return sum(terms[1:], start=terms[0])
+
+    return Way(operands, lambda ct: [ct * s for s in at()], push)
+
+
+@dataclass(frozen=True)
+class Reduced(Row):
+    """The derivative of a formula that is found by a function, such as the log of a sum.
+
+    Parameters
+    ----------
+    name:
+        The formula and, for people, what its derivative is.
+    find:
+        ``find(node, barred)`` returns the way past ``node``, or None where there is none.
+    written, sees:
+        The ops at which it begins, and those of which one must be among the operands.
+    """
+
+    name: str
+    find: Callable[[Node, Collection[Node]], Way | None]
+    written: tuple[str, ...] = ("Log",)
+    sees: frozenset[str] | None = None

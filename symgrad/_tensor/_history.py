@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import ArgumentError, BackwardError, DTypeError, ShapeError
 from ._engine import run
-from ._memory import clock
 from ._node import AccumulateGrad, Backward, Node, Value, wrap
+from ._origin import clock
 
 
 class History(Value):

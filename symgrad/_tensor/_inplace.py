@@ -16,9 +16,9 @@ from .._op import registry
 from .._trace._arrays import REFLECTED
 from ..errors import BackwardError, DTypeError, ShapeError
 from ._history import History
-from ._memory import clock
 from ._mode import mode
 from ._node import wrap
+from ._origin import clock
 
 
 def _array(value: Any) -> Any:

@@ -25,8 +25,7 @@ from .._ops import unbroadcast
 from .._ops.movement import by_rows
 from .._reverse import pull
 from ..errors import BackwardError
-from ._memory import Cell, clock
-from ._origin import line_of
+from ._origin import Cell, clock, line_of
 
 _leaf_clock = itertools.count(1)
 

@@ -21,10 +21,10 @@ from .._trace._calls import call
 from ..errors import BackwardError, ShapeError
 from ._composed import FOLDS, STD, VAR
 from ._inplace import InPlace
-from ._memory import Apart, Cell, clock
 from ._mode import mode
 from ._node import is_tensor_class, wrap
 from ._numbers import Numbers
+from ._origin import Apart, Cell, clock
 from ._record import bind, called, in_function, planned
 
 _NONE: dict[str, Any] = {}

@@ -34,8 +34,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("dask", "dask", "symgrad.dask") from error
 
-from ._bodies import hessian_product, total
-from ._chunked import Chunked, Product, mapped
+from ._chunked import Chunked, Product, hessian_product, mapped, total
 
 if TYPE_CHECKING:
     import dask.array

@@ -58,9 +58,8 @@ from ._creation import (
     zeros,
     zeros_like,
 )
-from ._iterators import fromiter, ndenumerate, nditer
+from ._iterators import fromiter, ndenumerate, nditer, vectorize
 from ._outside import of_file
-from ._vectorize import vectorize
 
 __all__ = [
     "arange",

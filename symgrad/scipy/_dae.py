@@ -22,8 +22,8 @@ from .._forks import late_module
 from .._state import now
 from ..errors import MissingExtraError, ShapeError, SparsityWarning, UnsupportedError
 from ._ode_programs import KEPT, Held, codes_of
-from ._ode_result import OdeResult, checked_times
 from ._ode_run import FINISHED, TOO_SMALL
+from ._ode_steps import OdeResult, checked_times
 from ._ode_structure import LARGE, is_sparse
 
 #: How many steps are tried between two times.

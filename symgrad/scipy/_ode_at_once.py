@@ -16,10 +16,9 @@ import numpy as np
 from .._runtime import MISS
 from ._ode_methods import suited
 from ._ode_programs import KEPT, UNSTRUCTURED, Programs, structured
-from ._ode_result import OdeResult, checked_times
 from ._ode_run import BEGUN, FINISHED, LEAST, MOST, ROWS, TURNS, Run, rows_of
 from ._ode_solvers import Compiled
-from ._ode_steps import Method
+from ._ode_steps import Method, OdeResult, checked_times
 
 _FLOAT, _MOST_TURNS, _NOT = np.dtype(float), np.int64(TURNS), np.False_
 _SEQUENCES = tuple, list

@@ -13,8 +13,7 @@ from ..._disguise import stands_for
 from ..._ops.np_common import is_traced
 from ...errors import ShapeError, UnsupportedError
 from .._replacing import floats
-from ._parts import part_of, set_diagonal, write
-from ._sums import product, summed
+from ._parts import part_of, product, set_diagonal, summed, write
 
 _join = traced_numpy.concatenate
 

@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
+from symgrad import _rewrite
 from symgrad._graph import (
     Body,
     Constant,
@@ -29,7 +30,7 @@ from symgrad._graph._interned import new_node, node_class
 from symgrad._graph._laws import NODE_LAWS
 from symgrad._lower._legalize import legalize
 from symgrad._op import Composite, NoRule, Op, View, registry
-from symgrad._rewrite import Rule, _simplify
+from symgrad._rewrite import Rule, Simplifier
 from symgrad._schedule import schedule
 from symgrad._shapes import Dim
 from symgrad._trace import flatten
@@ -412,7 +413,7 @@ def test_a_broken_rule_is_caught_where_it_is_applied(monkeypatch: pytest.MonkeyP
     def rule(node: Node, *_: Any) -> Node:
         return bad
 
-    wrong = _simplify.Simplifier([Rule("nonsense", ("Cosh",), rule)])
-    monkeypatch.setattr(_simplify, "_ALL", wrong)
+    wrong = Simplifier([Rule("nonsense", ("Cosh",), rule)])
+    monkeypatch.setattr(_rewrite, "_ALL", wrong)
     with pytest.raises(CheckError, match=r"after rewrite: .* 'map operands have the types"):
         sg.compile(np.cosh).program(1.0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import symgrad as sg
 import symgrad.numpy as snp
-from symgrad._lower._assemblies import MOST_PARTS
+from symgrad._lower._legalize import MOST_PARTS
 from symgrad._lower._plan import plan
 from symgrad._ops.indexing import basic_region
 from symgrad._ops.regions import slices, within

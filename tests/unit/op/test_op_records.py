@@ -39,7 +39,6 @@ BY_NAME = {
     "_rewrite/_folded.py": "as above",
     "_rewrite/_matcher.py": "as above",
     "_rewrite/_rules.py": "as above",
-    "_rewrite/_simplify.py": "as above",
     "_rewrite/_written.py": "as above",
     "_symbolic/_element.py": "formulas do not show where derivatives stop",
     "_tensor/_record.py": "NumPy's calls that have a direct way; a result that shares memory",
