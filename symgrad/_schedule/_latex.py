@@ -13,7 +13,7 @@ from .._graph import Iota, Literal, Node, SizeOf
 from .._op import PROJECTIONS, ArrayOp, Bodied, Map, Words, readers
 from .._shapes import aligned, as_expr
 from .._symbolic import index_symbols, readable_number
-from .._symbolic._indices import rename_bound
+from .._symbolic._named import rename_bound
 from .._symbolic._over import BY_NAME
 from ..errors import UnsupportedError
 from ._steps import Steps

@@ -1,9 +1,8 @@
 """Printing what becomes of a function, stage by stage, and how its derivative comes about."""
 
 from ._derivation import Derivation, derivation
-from ._derived import Step, derived, paths
 from ._explanation import Explanation
-from ._stages import Stage, show, stages
+from ._stages import Stage, Step, derived, paths, show, stages
 
 __all__ = [
     "Derivation",

@@ -13,7 +13,6 @@ from .._schedule import Program, schedule, shape_text
 from .._schedule._run import computed
 from .._spell import Operand
 from .._trace import flatten
-from ._derived import plain
 from ._graph_view import (
     Link,
     Vertex,
@@ -24,6 +23,7 @@ from ._graph_view import (
     slope_text,
     value_text,
 )
+from ._stages import plain
 
 
 def program_view(program: Program, values: Sequence[Any] = (), numbers: bool = True) -> View:

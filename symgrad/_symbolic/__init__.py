@@ -18,9 +18,8 @@ from ._element import Elements, element_symbol, indexed, is_condition, sympy_dep
 from ._equation import Equation, Variable, equation_of, inside, left_latex, left_mathml, left_text
 from ._formula import Formula
 from ._html import STYLE, line, mathml
-from ._indices import index_symbols, rename_bound
 from ._matrix import matrix_notation
-from ._named import Named
+from ._named import Named, index_symbols, rename_bound
 from ._naming import named_parts
 from ._over import Over
 from ._patience import LATE, SECONDS, Patience

@@ -14,7 +14,7 @@ from .._shapes import as_expr
 from ._binders import as_sympy
 from ._deltas import resolve
 from ._element import Elements, indexed, is_condition, with_lengths
-from ._indices import index_symbols, rename_bound
+from ._named import index_symbols, rename_bound
 from ._patience import Patience
 from ._shorter import simplified
 

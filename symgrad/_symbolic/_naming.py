@@ -14,7 +14,6 @@ import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 
 from ._binders import rebuilt
-from ._indices import index_symbols, rename_bound
 from ._inverse import Entry, OfMatrix
 from ._named import (
     PLACES,
@@ -22,10 +21,12 @@ from ._named import (
     Sizes,
     all_sizes,
     distinct,
+    index_symbols,
     inner_first,
     operations,
     outermost,
     own_indices,
+    rename_bound,
 )
 from ._patience import Patience
 from ._shorter import DEGREE, large_powers

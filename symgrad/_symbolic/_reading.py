@@ -30,7 +30,7 @@ from ._derive import (
 from ._element import Elements, is_condition, sympy_depth, with_lengths
 from ._equation import Equation, Shape, Variable, equation_of
 from ._formula import Formula
-from ._indices import index_symbols, positions, rename_bound
+from ._named import index_symbols, positions, rename_bound
 from ._patience import Patience
 from ._printing import text
 from ._shorter import TRIED, simplified

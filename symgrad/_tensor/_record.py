@@ -24,10 +24,10 @@ from .._ops.contract import contracted
 from .._ops.movement import by_rows
 from .._ops.regions import slices
 from ..errors import IndexingError, ShapeError
+from ._composed import backward_class, rule_for
 from ._mode import recording
 from ._node import Backward, Kind, Rule, Value
 from ._origin import Cell, clock, misfit, origin, placed
-from ._rules import backward_class, rule_for
 
 STOP = registry.ops["StopGradient"]
 

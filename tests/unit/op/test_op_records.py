@@ -42,7 +42,7 @@ BY_NAME = {
     "_rewrite/_written.py": "as above",
     "_symbolic/_element.py": "formulas do not show where derivatives stop",
     "_tensor/_record.py": "NumPy's calls that have a direct way; a result that shares memory",
-    "_tensor/_rules.py": "functions whose operand is kept though the rule reads the result",
+    "_tensor/_composed.py": "functions whose operand is kept though the rule reads the result",
     "_tensor/_shortcuts.py": "quotients and powers by numbers",
     "_trace/_assigned.py": "values that are spread over what they are assigned to",
     "_trace/_bind.py": "casts of what has the type already; sizes that are 1 under a guard",

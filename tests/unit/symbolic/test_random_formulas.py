@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sympy.concrete.expr_with_limits import ExprWithLimits
 
 import symgrad as sg
-from symgrad._symbolic._indices import index_symbols
+from symgrad._symbolic._named import index_symbols
 from symgrad.errors import SimplificationWarning
 
 #: Steps from vectors of one length to others; they meet in conditions, sums and deltas.

@@ -16,7 +16,7 @@ from symgrad import symbolic
 from symgrad._symbolic import Elements, readable_number, simplified
 from symgrad._symbolic._cases import decided, gap_of, never_negative
 from symgrad._symbolic._deltas import resolve
-from symgrad._symbolic._indices import rename_bound
+from symgrad._symbolic._named import rename_bound
 from symgrad._symbolic._over import AllOver, AnyOver, ArgmaxOver, ArgminOver, MaxOver, MinOver
 from symgrad._symbolic._shorter import cost
 from symgrad.errors import UnsupportedError
