@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ._graph import Node, apply, checked, topological
-from ._op import PROJECTIONS, ArrayOp, Bodied, Reduce
+from ._op import PROJECTIONS, ArrayOp, Assemble, Bodied, Gather, Reduce, Scatter, View
 from ._ops import RESHAPE
-from ._ops.regions import whole
 from ._shapes import Dimension, Shape, as_size
 from ._state import at, within
 from ._trace import Traced, as_node, bind_nodes
@@ -101,10 +100,6 @@ def _rule(node: Node, operands: list[Node], flags: list[bool], size: Dimension) 
     return as_node(result)
 
 
-#: Parameters that say where elements lie, whatever axes follow.
-PLACES = {"shape", "region", "regions", "disjoint", "axes", "at"}
-
-
 def _rule_last(node: Node, operands: list[Node], flags: list[bool], size: Dimension) -> Node:
     """Apply an op with the batch axis last; where its kind has no form of that, turned round."""
     op, params = node.op, node.params
@@ -119,29 +114,18 @@ def _rule_last(node: Node, operands: list[Node], flags: list[bool], size: Dimens
         a, b = (s + new if f else s for s, f in zip((params["a"], params["b"]), flags, strict=True))
         return bind_nodes(op, tuple(operands), {"a": a, "b": b, "out": params["out"] + new})
     # Views, regions, and places that all examples share only have one axis more.
-    count = len(params["axes"]) if "at" in params else 0  # the places are behind the values
-    values = len(operands) - count
-    fixed = not any(flags[values:]) if count else op.kind in ("view", "assemble")
-    if fixed and params.keys() <= PLACES:
+    places = op.places_of(flags) if isinstance(op, (Gather, Scatter)) else ()
+    wider = [op.params[name].wider for name in params]
+    lies = isinstance(op, (View, Assemble, Gather, Scatter)) and None not in wider
+    if lies and not any(places):
+        values = len(operands) - len(places)
         full = [x if f or k >= values else repeated(x, size, last=True)
                 for k, (x, f) in enumerate(zip(operands, flags, strict=True))]  # fmt: skip
-        return bind_nodes(op, tuple(full), _widened(node, size))
+        pairs = zip(wider, params.items(), strict=True)
+        more = {name: change(value, node.ndim, size) for change, (name, value) in pairs if change}
+        return bind_nodes(op, tuple(full), more)
     turned = [_moved(x, -1, 0) if f else x for x, f in zip(operands, flags, strict=True)]
     return _moved(_rule(node, turned, flags, size), 0, -1)
-
-
-def _widened(node: Node, size: Dimension) -> dict[str, Any]:
-    """Return the parameters that say where elements lie, for values with one axis more."""
-    params = node.params
-    if "shape" in params:
-        params["shape"] = (*params["shape"], size)
-    if "region" in params:
-        params["region"] = (*params["region"], whole(size))
-    if "regions" in params:
-        params["regions"] = tuple((*region, whole(size)) for region in params["regions"])
-    if "axes" in params and "at" not in params:  # an order of axes, not those of places
-        params["axes"] = (*params["axes"], node.ndim)
-    return params
 
 
 def widened(shape: Shape, size: Dimension, last: bool) -> Shape:

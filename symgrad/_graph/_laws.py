@@ -9,14 +9,27 @@ what only that shows: the sizes for which the node is sound are those that satis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 import sympy as sp
 
-from .._op import ArrayOp, Bodied, Map, Op, is_size, registry
+from .._op import (
+    AXES,
+    AXIS,
+    ORDER,
+    REGION,
+    REGIONS,
+    ArrayOp,
+    Bodied,
+    Map,
+    Op,
+    Param,
+    is_size,
+    registry,
+)
 from .._shapes import Shape, agree, as_size, broadcast, hint, show
 from ..errors import SymgradError
 from ._body import Body, Rule, bodies, size_symbols
@@ -186,13 +199,9 @@ def _outside(region: Sequence[Any], shape: Shape) -> str | None:
     return None
 
 
-def _regions(node: Node | Draft) -> str | None:
-    params = node.params
-    if "region" in params:
-        return _outside(params["region"], node.operands[0].shape)
-    regions = params.get("regions", ())
-    for region, part in zip(regions, node.operands if regions else (), strict=True):
-        wrong = _outside(region, params["shape"])
+def _parts(node: Node | Draft, regions: Sequence[Sequence[Any]]) -> str | None:
+    for region, part in zip(regions, node.operands, strict=True):
+        wrong = _outside(region, node.params["shape"])
         sizes = tuple(n for _, _, n in region if n is not None)
         if wrong is None and not agree(part.shape, sizes):
             wrong = f"a part of shape {show(part.shape)} in a region of {show(sizes)}"
@@ -211,17 +220,40 @@ def _operand_shapes(node: Node | Draft) -> str | None:
         return f"its operands do not go together: {error}"
 
 
-def _axes(node: Node | Draft) -> str | None:
-    params = node.params
-    axes = params.get("axes", (params["axis"],) if "axis" in params else None)
-    if axes is None:
+def _axes(node: Node | Draft, axes: Sequence[int]) -> str | None:
+    ndim = len(node.params["shape"]) if node.op.kind == "scatter" else node.operands[0].ndim
+    if len(set(axes)) == len(axes) and all(0 <= a < ndim for a in axes):
         return None
-    ndim = len(params["shape"]) if node.op.kind == "scatter" else node.operands[0].ndim
-    if len(set(axes)) != len(axes) or not all(0 <= a < ndim for a in axes):
-        return f"{axes} are not distinct axes of {ndim}"
-    if node.op.kind == "view" and len(axes) != ndim:
-        return f"{axes} is no permutation of {ndim} axes"
-    return None
+    return f"{axes} are not distinct axes of {ndim}"
+
+
+def _order(node: Node | Draft, axes: Sequence[int]) -> str | None:
+    ndim = node.operands[0].ndim
+    return None if len(axes) == ndim else f"{axes} is no permutation of {ndim} axes"
+
+
+def _each(laws: Mapping[Param, Callable[..., str | None]]) -> Callable[[Node | Draft], str | None]:
+    """Return a law of a node's parameters: for each type of them what is wrong with a value."""
+
+    def broken(node: Node | Draft) -> str | None:
+        for name, value in node.items:
+            kind = node.op.params.get(name)
+            law = None if kind is None else laws.get(kind)
+            wrong = None if law is None else law(node, value)
+            if wrong is not None:
+                return wrong
+        return None
+
+    return broken
+
+
+_AXES = _each({
+    AXES: _axes, AXIS: lambda node, axis: _axes(node, (axis,)),
+    ORDER: lambda node, axes: _axes(node, axes) or _order(node, axes),
+})  # fmt: skip
+_REGIONS = _each({
+    REGION: lambda node, region: _outside(region, node.operands[0].shape), REGIONS: _parts,
+})  # fmt: skip
 
 
 # ---------------------------------------------------------------- rules
@@ -311,8 +343,8 @@ NODE_LAWS: tuple[Law[Node | Draft], ...] = (
     Law("results are those of a loop or a branch", _projected),
     Law("literals are single numbers of their type", _literal),
     Law("constants are frozen arrays", _constant),
-    Law("axes are axes of the operand", _axes),
-    Law("regions lie within", _regions),
+    Law("axes are axes of the operand", _AXES),
+    Law("regions lie within", _REGIONS),
     Law("operands fit the op and each other", _operand_shapes),
     Law("the shape is what the shape rule gives", _shape_rule),
     Law("the type is what the type rule gives", _type_rule),

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._graph import Body, Literal, Node, rebuilt, topological
 from .._guards import Guarded, added
-from .._op import PROJECTIONS, Bodied
+from .._op import AXES, PROJECTIONS, Bodied, Gather, Scatter
 from .._ops import TRANSPOSE
 from .._reverse import dependents
 from .._rewrite import Way, shortcuts, simplified
@@ -133,7 +133,8 @@ class _Walk:
                     self.found[node] = filled(node, self.found[node])
                 if node in self.barriers and not self.rules:
                     self._cut(node)
-                computed = node.op.kind in ("gather", "scatter") and "axes" in node.params
+                op = node.op
+                computed = isinstance(op, (Gather, Scatter)) and AXES in op.params.values()
                 if computed and self.found[node]:
                     self.bounds[node] = _within_bounds(node)
 
@@ -250,9 +251,9 @@ class _Throughout(_Walk):
 
 def _within_bounds(node: Node) -> Node:
     """Return whether all places that a gather or a scatter has computed are on their axes."""
-    axes = node.params["axes"]
+    assert isinstance(node.op, (Gather, Scatter))
     shape = node.operands[0].shape if node.op.kind == "gather" else node.shape
-    places = [traced(x) for x in node.operands[-len(axes) :]]
+    axes, places = node.params["axes"], map(traced, node.op.places_of(node.operands))
     known = [np.all((i >= 0) & (i < as_size(shape[k]))) for k, i in zip(axes, places, strict=True)]
     return as_node(reduce(operator.and_, known))
 

@@ -446,6 +446,10 @@ class Gather(ArrayOp):
 
     kind = "gather"
 
+    def places_of(self, operands: Sequence[Any]) -> Sequence[Any]:
+        """Return the operands that are places."""
+        return operands[1:]
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Scatter(Placing):

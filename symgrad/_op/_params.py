@@ -18,7 +18,7 @@ import sympy as sp
 from .._shapes import Dim, hint
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Param:
     """The type of a parameter.
 
@@ -30,11 +30,15 @@ class Param:
         Tells whether a value is of it.
     required:
         Whether a node cannot go without it.
+    wider:
+        ``wider(value, ndim, size)``: the value for an array of ``ndim`` axes that gets one more,
+        the last, of length ``size``; of parameters that say where elements lie.
     """
 
     words: str
     admits: Callable[[Any], bool]
     required: bool = True
+    wider: Callable[[Any, int, Any], Any] | None = None
 
 
 def is_size(value: Any) -> bool:
@@ -84,6 +88,11 @@ def optional(one: Param) -> Param:
     return dataclasses.replace(one, required=False)
 
 
+def lies(one: Param, wider: Callable[[Any, int, Any], Any] = lambda value, *_: value) -> Param:
+    """Return ``one`` for a parameter that says where elements lie: the same with more axes."""
+    return dataclasses.replace(one, wider=wider)
+
+
 def up_to(highest: int) -> Param:
     """Return the type of the integers from 0 on."""
     return Param(
@@ -95,12 +104,23 @@ def up_to(highest: int) -> Param:
 FLAG = Param("True or False", lambda value: type(value) is bool)
 INTEGER = Param("an integer", lambda value: type(value) is int)
 COUNT = Param("an integer from 0 on", _is_count)
-AXIS = COUNT
-AXES = several(AXIS)
+#: An axis, axes, and among those that are left the place of others.
+AXIS = lies(COUNT)
+AXES = lies(several(AXIS))
+PLACE = lies(COUNT)
+#: All axes, in another order.
+ORDER = lies(several(AXIS), lambda axes, ndim, _: (*axes, ndim))
 SIZE = Param("a size", _is_extent)
-SHAPE = several(SIZE)
-REGION = several(Param("(start, step, size) of an axis", _is_entry))
-REGIONS = several(REGION)
+SHAPE = lies(several(SIZE), lambda shape, _, size: (*shape, size))
+#: The shape of what has one axis, and no more.
+LENGTH = several(SIZE)
+REGION = lies(
+    several(Param("(start, step, size) of an axis", _is_entry)),
+    lambda region, _, size: (*region, (0, 1, size)),
+)
+REGIONS = lies(several(REGION), lambda regions, _, size: tuple((*r, (0, 1, size)) for r in regions))
+#: Whether no two regions meet.
+DISJOINT = lies(FLAG)
 #: The axes of an operand of a contraction, a letter each.
 LETTERS = Param(
     "text of letters",

@@ -9,7 +9,7 @@ import sympy as sp
 
 from .._op import (
     AXES,
-    COUNT,
+    PLACE,
     SHAPE,
     ArrayOp,
     Code,
@@ -165,7 +165,7 @@ def _scatter_fits(node: Any) -> str | None:
 
 
 GATHER: ArrayOp = define(
-    Gather("Gather", evaluate=_gather, params={"axes": AXES, "at": COUNT}, shape=_gather_shape,
+    Gather("Gather", evaluate=_gather, params={"axes": AXES, "at": PLACE}, shape=_gather_shape,
         element=_gather_element,
         rule=Linear(lambda ct, x, *indices, axes, at: (
             SCATTER(ct, *indices, axes=axes, at=at, shape=x.shape),
@@ -180,7 +180,7 @@ GATHER: ArrayOp = define(
     Words("read elements at positions given by integer arrays"),
 )  # fmt: skip
 SCATTER: ArrayOp = define(
-    Scatter("Scatter", evaluate=_scatter, params={"axes": AXES, "at": COUNT, "shape": SHAPE},
+    Scatter("Scatter", evaluate=_scatter, params={"axes": AXES, "at": PLACE, "shape": SHAPE},
         shape=lambda *_, axes, at, shape: shape, element=_scatter_element, place=scatter_place,
         rule=Linear(lambda ct, v, *indices, axes, at, shape: (
             GATHER(ct, *indices, axes=axes, at=at),

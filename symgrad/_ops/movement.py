@@ -8,8 +8,8 @@ import numpy as np
 import sympy as sp
 
 from .._op import (
-    AXES,
     INTEGER,
+    ORDER,
     SHAPE,
     SIZE,
     ArrayOp,
@@ -173,7 +173,7 @@ def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 TRANSPOSE: ArrayOp = define(
-    View("Transpose", evaluate=lambda x, axes: np.transpose(x, axes), params={"axes": AXES},
+    View("Transpose", evaluate=lambda x, axes: np.transpose(x, axes), params={"axes": ORDER},
         shape=lambda x, axes: tuple(x[k] for k in axes),
         element=lambda i, x, axes: x[tuple(i[k] for k in inverse(axes))],
         rule=Linear(lambda ct, x, axes: (TRANSPOSE(ct, axes=inverse(axes)),)),

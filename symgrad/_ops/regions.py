@@ -19,7 +19,7 @@ import numpy as np
 import sympy as sp
 
 from .._op import (
-    FLAG,
+    DISJOINT,
     REGION,
     REGIONS,
     SHAPE,
@@ -342,7 +342,7 @@ def _assemble_fits(node: Any) -> str | None:
 
 ASSEMBLE: ArrayOp = define(
     Assemble("Assemble", evaluate=_assemble,
-        params={"shape": SHAPE, "regions": REGIONS, "disjoint": FLAG},
+        params={"shape": SHAPE, "regions": REGIONS, "disjoint": DISJOINT},
         types=lambda *dtypes, **_: np.result_type(*dtypes),
         shape=lambda *_, shape, regions, disjoint: shape, element=_assemble_element,
         place=lambda k, index, *_, shape, regions, disjoint: _inside(index, regions[k]),

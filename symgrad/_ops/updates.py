@@ -16,6 +16,8 @@ from .._op import (
     COUNT,
     FLAG,
     HALF,
+    LENGTH,
+    PLACE,
     REGIONS,
     SHAPE,
     ArrayOp,
@@ -149,7 +151,7 @@ def _writer_fits(node: Any) -> str | None:
 WRITER: ArrayOp = define(
     Scatter("Writer",
         evaluate=lambda numbers, places, axes, shape: written_last(numbers, places, shape),
-        params={"axes": AXES, "shape": SHAPE},
+        params={"axes": AXES, "shape": LENGTH},
         types=lambda numbers, places, axes, shape: np.int64,
         shape=lambda numbers, places, axes, shape: shape, element=_writer_element,
         place=lambda _, index, numbers, places, axes, shape: (places[tuple(index)],),
@@ -260,7 +262,7 @@ def _at_fits(node: Any) -> str | None:
 #: Both are for places that differ: those of one number for each axis, or of one in each row
 #: of a batch.
 PUT: ArrayOp = define(
-    Scatter("Put", evaluate=_at(add=False), params={"axes": AXES, "at": COUNT, "shape": SHAPE},
+    Scatter("Put", evaluate=_at(add=False), params={"axes": AXES, "at": PLACE, "shape": SHAPE},
         types=lambda v, base, *_, axes, at, shape: base, shape=lambda *_, axes, at, shape: shape,
         element=_at_element(add=False), place=_at_place, rule=Linear(_put_transpose, (0, 1)),
         batch=_at_batch(lambda: PUT), last=True, over=True, fits=_at_fits),
@@ -268,7 +270,7 @@ PUT: ArrayOp = define(
     Words("an array with elements written over at positions given by integers"),
 )  # fmt: skip
 ADD_AT: ArrayOp = define(
-    Scatter("AddAt", evaluate=_at(add=True), params={"axes": AXES, "at": COUNT, "shape": SHAPE},
+    Scatter("AddAt", evaluate=_at(add=True), params={"axes": AXES, "at": PLACE, "shape": SHAPE},
         types=lambda v, base, *_, axes, at, shape: base, shape=lambda *_, axes, at, shape: shape,
         element=_at_element(add=True), place=_at_place, rule=Linear(_add_transpose, (0, 1)),
         batch=_at_batch(lambda: ADD_AT), over=True, fits=_at_fits),
