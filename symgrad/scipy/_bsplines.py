@@ -27,9 +27,6 @@ class BSpline:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import BSpline
     >>> t = np.array([0.0, 0.0, 1.0, 2.0, 2.0])
     >>> sg.grad(lambda c: BSpline(t, c, 1)(0.25))(np.array([1.0, 2.0, 3.0]))
     array([0.75, 0.25, 0.  ])
@@ -111,9 +108,6 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import splev
     >>> tck = np.array([0.0, 0.0, 1.0, 2.0, 2.0]), np.array([1.0, 2.0, 5.0]), 1
     >>> sg.grad(lambda x: splev(x, tck))(1.5)
     np.float64(3.0)
@@ -150,9 +144,6 @@ def make_interp_spline(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import make_interp_spline
     >>> t = np.arange(4.0)
     >>> sg.grad(lambda y: make_interp_spline(t, y)(1.5))(t**2).round(4)
     array([-0.0625,  0.5625,  0.5625, -0.0625])
@@ -224,8 +215,6 @@ class BivariateSpline:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
     >>> from scipy.interpolate import RectBivariateSpline
     >>> k = np.arange(4.0)
     >>> spline = RectBivariateSpline(k, k, np.outer(k, k))
@@ -263,9 +252,6 @@ class RectBivariateSpline(BivariateSpline):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import RectBivariateSpline
     >>> k = np.arange(4.0)
     >>> f = lambda x: RectBivariateSpline(k, k, np.outer(k, k))(x, 2.0, grid=False)
     >>> sg.grad(f)(1.5).round(12)

@@ -61,8 +61,6 @@ def solve_bvp(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from symgrad.scipy.integrate import solve_bvp
     >>> def bratu(x, y):
     ...     return np.vstack((y[1], -np.exp(y[0])))
     >>> def ends(ya, yb):
@@ -72,7 +70,6 @@ def solve_bvp(
 
     The derivative of the top by the strength of the reaction:
 
-    >>> import symgrad as sg
     >>> def top(strength):
     ...     def reaction(x, y):
     ...         return np.vstack((y[1], -strength * np.exp(y[0])))

@@ -66,9 +66,6 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import convolve
     >>> sg.jacobian(lambda x: convolve(x, [1.0, 2.0]))(np.ones(2))
     array([[1., 0.],
            [2., 1.],
@@ -83,9 +80,6 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import fftconvolve
     >>> np.abs(sg.jacobian(lambda x: fftconvolve(x, [1.0, 2.0]))(np.ones(2)).round(12))
     array([[1., 0.],
            [2., 1.],
@@ -102,9 +96,6 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import oaconvolve
     >>> np.abs(sg.jacobian(lambda x: oaconvolve(x, [1.0, 2.0]))(np.ones(2)).round(12))
     array([[1., 0.],
            [2., 1.],
@@ -121,9 +112,6 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import correlate
     >>> sg.jacobian(lambda x: correlate(x, [1.0, 2.0]))(np.ones(2))
     array([[2., 0.],
            [1., 2.],
@@ -156,9 +144,6 @@ def convolve2d(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import convolve2d
     >>> k = np.arange(4.0).reshape(2, 2)
     >>> sg.grad(lambda x: convolve2d(x, k, mode="valid")[0, 0])(np.ones((2, 2)))
     array([[3., 2.],
@@ -175,9 +160,6 @@ def correlate2d(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import correlate2d
     >>> k = np.arange(4.0).reshape(2, 2)
     >>> sg.grad(lambda x: correlate2d(x, k, mode="valid")[0, 0])(np.ones((2, 2)))
     array([[0., 1.],

@@ -132,7 +132,6 @@ def solve_dae(
 
     Examples
     --------
-    >>> from symgrad.scipy.integrate import solve_dae
     >>> def robertson(t, y, yp):
     ...     made, back, lost = 0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1] ** 2
     ...     return [yp[0] - back + made, yp[1] - made + back + lost, y[0] + y[1] + y[2] - 1]

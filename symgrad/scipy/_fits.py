@@ -45,8 +45,6 @@ def least_squares(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from symgrad.scipy.optimize import least_squares
     >>> t = np.linspace(0.0, 1.0, 9)
     >>> least_squares(lambda p: p[0] * np.exp(-p[1] * t) - 2.0 * np.exp(-3.0 * t), [1.0, 1.0]).x
     array([2., 3.])
@@ -77,7 +75,6 @@ def leastsq(
 
     Examples
     --------
-    >>> from symgrad.scipy.optimize import leastsq
     >>> leastsq(lambda x: 2.0 * (x - 3.0) ** 2 + x - 3.0, 0.0)[0]
     array([3.])
     """
@@ -111,8 +108,6 @@ def curve_fit(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from symgrad.scipy.optimize import curve_fit
     >>> t = np.linspace(0.0, 4.0, 50)
     >>> popt, pcov = curve_fit(lambda t, a, b: a * np.exp(-b * t), t, 2.5 * np.exp(-1.3 * t))
     >>> popt

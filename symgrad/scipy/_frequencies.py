@@ -37,9 +37,6 @@ def freqz(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import freqz
     >>> gain = lambda a: np.abs(freqz([1.0], [1.0, -a], worN=[0.0])[1][0])
     >>> sg.grad(gain)(0.5).round(12)
     np.float64(4.0)
@@ -80,9 +77,6 @@ def chirp(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import chirp
     >>> sg.grad(lambda f: chirp(0.5, f, 1.0, 2.0))(1.0).round(6)
     np.float64(1.66608)
     """

@@ -154,9 +154,6 @@ def map_coordinates(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import map_coordinates
     >>> f = lambda at: map_coordinates(np.arange(5.0) ** 2, at[None], order=1)[0]
     >>> sg.grad(f)(np.array([1.5]))
     array([3.])
@@ -173,9 +170,6 @@ def shift(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import shift
     >>> sg.grad(lambda s: shift(np.arange(6.0) ** 2, s, order=1)[3])(0.5)
     np.float64(-5.0)
     """

@@ -39,7 +39,6 @@ class NonlinearConstraint(scipy.optimize.NonlinearConstraint):  # type: ignore[m
 
     Examples
     --------
-    >>> import numpy as np
     >>> from symgrad.scipy.optimize import NonlinearConstraint, minimize
     >>> disc = NonlinearConstraint(lambda x: x[0] ** 2 + x[1] ** 2, 0.0, 2.0)
     >>> minimize(lambda x: x[0] + x[1], [1.0, 0.0], method="SLSQP", constraints=disc).x
@@ -135,8 +134,6 @@ def minimize(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from symgrad.scipy.optimize import minimize
     >>> found = minimize(lambda x: np.sum((x - 3.0) ** 4), np.zeros(2), method="Newton-CG")
     >>> found.success, np.round(found.x, 1)
     (True, array([3., 3.]))

@@ -98,7 +98,6 @@ def solve_ivp(
 
     Examples
     --------
-    >>> from symgrad.scipy.integrate import solve_ivp
     >>> def fall(t, y):
     ...     return [y[1], -9.81]
     >>> solve_ivp(fall, (0, 2), [100, 0]).y[0, -1].round(6)
@@ -106,8 +105,6 @@ def solve_ivp(
 
     The derivative of what is left at the time 2 by the rate of decay:
 
-    >>> import numpy as np
-    >>> import symgrad as sg
     >>> def left(rate):
     ...     decay = lambda t, y: -rate * y
     ...     return solve_ivp(decay, (0, 2), [1.0], t_eval=[2.0], rtol=1e-8, atol=1e-8).y[0, 0]

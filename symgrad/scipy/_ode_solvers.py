@@ -131,7 +131,6 @@ class Rodas5P(Compiled, scipy.integrate.RK45):  # type: ignore[misc]
 
     Examples
     --------
-    >>> import numpy as np
     >>> from symgrad.scipy.integrate import Rodas5P, solve_ivp
     >>> found = solve_ivp(lambda t, y: -1e4 * (y - np.cos(t)), (0.0, 1.0), [0.0], Rodas5P)
     >>> found.success, found.y[0, -1].round(3)
@@ -160,7 +159,6 @@ class Taylor(Compiled, scipy.integrate.RK45):  # type: ignore[misc]
 
     Examples
     --------
-    >>> import numpy as np
     >>> from symgrad.scipy.integrate import Taylor, solve_ivp
     >>> def spring(t, y):
     ...     return [y[1], -y[0]]

@@ -236,9 +236,6 @@ def odeint(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import odeint
     >>> def left(rate):
     ...     return odeint(lambda y, t: -rate * y, 1.0, [0.0, 2.0])[-1, 0]
     >>> sg.grad(left)(0.5)

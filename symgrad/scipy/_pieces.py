@@ -54,9 +54,6 @@ class PPoly:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import PPoly
     >>> c = np.array([[1.0], [2.0], [3.0]])
     >>> sg.grad(lambda x: PPoly(c, [0.0, 4.0])(x))(2.0)
     np.float64(6.0)
@@ -126,9 +123,6 @@ class CubicHermiteSpline(PPoly):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import CubicHermiteSpline
     >>> t = np.array([0.0, 1.0])
     >>> sg.grad(lambda slopes: CubicHermiteSpline(t, t, slopes)(0.5))(np.ones(2))
     array([ 0.125, -0.125])
@@ -172,9 +166,6 @@ class CubicSpline(CubicHermiteSpline):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import CubicSpline
     >>> t = np.arange(4.0)
     >>> sg.grad(lambda y: CubicSpline(t, y)(1.5))(t**2).round(4)
     array([-0.0625,  0.5625,  0.5625, -0.0625])
@@ -265,9 +256,6 @@ class PchipInterpolator(CubicHermiteSpline):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import PchipInterpolator
     >>> t = np.arange(4.0)
     >>> sg.grad(lambda y: PchipInterpolator(t, y)(1.5))(t**2).round(4)
     array([-0.1406,  0.7227,  0.4531, -0.0352])
@@ -305,9 +293,6 @@ class Akima1DInterpolator(CubicHermiteSpline):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import Akima1DInterpolator
     >>> t = np.arange(5.0)
     >>> sg.grad(lambda y: Akima1DInterpolator(t, y)(1.5))(t**2).round(4)
     array([-0.0625,  0.5312,  0.6562, -0.1562,  0.0312])

@@ -180,9 +180,6 @@ def quad(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import quad
     >>> def decayed(rate, end):
     ...     return quad(lambda t: np.exp(-rate * t), 0.0, end)[0]
     >>> sg.grad(decayed, argnums=(0, 1))(1.0, 2.0)
@@ -254,9 +251,6 @@ def quad_vec(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import quad_vec
     >>> powers = np.arange(3.0)
     >>> sg.jacobian(lambda b: quad_vec(lambda x: x**powers, 0.0, b)[0])(2.0)
     array([1., 2., 4.])
@@ -303,8 +297,6 @@ def nquad(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import nquad
     >>> def triangle(side):
     ...     return nquad(lambda y, x: x * y, [lambda x: (0.0, side - x), (0.0, side)])[0]
     >>> sg.value_and_grad(triangle)(2.0)
@@ -345,8 +337,6 @@ def dblquad(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import dblquad
     >>> sg.grad(lambda b: dblquad(lambda y, x: x * y, 0.0, b, 0.0, 2.0)[0])(3.0).round(12)
     np.float64(6.0)
     """
@@ -363,8 +353,6 @@ def tplquad(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import tplquad
     >>> f = lambda a: tplquad(lambda z, y, x: a * x * y * z, 0, 1, 0, 1, 0, 2)[0]
     >>> sg.grad(f)(3.0).round(12)
     np.float64(0.5)

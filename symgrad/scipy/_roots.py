@@ -40,7 +40,6 @@ def root(
 
     Examples
     --------
-    >>> from symgrad.scipy.optimize import root
     >>> root(lambda x: [x[0] + x[1] - 3.0, x[0] * x[1] - 2.0], [0.0, 5.0]).x
     array([1., 2.])
     """
@@ -60,8 +59,6 @@ def fsolve(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from symgrad.scipy.optimize import fsolve
     >>> fsolve(lambda x: np.cos(x) - x, 1.0)
     array([0.73908513])
     """
@@ -89,8 +86,6 @@ def newton(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from symgrad.scipy.optimize import newton
     >>> newton(lambda x, a: x**3 - a, np.array([1.0, 2.0]), args=(np.array([8.0, 27.0]),))
     array([2., 3.])
     """
@@ -119,7 +114,6 @@ def root_scalar(
 
     Examples
     --------
-    >>> from symgrad.scipy.optimize import root_scalar
     >>> root_scalar(lambda x: x**3 - 8.0, x0=3.0, method="halley").converged
     True
     """

@@ -31,9 +31,6 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import trapezoid
     >>> sg.grad(trapezoid)(np.ones(4))
     array([0.5, 1. , 1. , 0.5])
     """
@@ -49,9 +46,6 @@ def cumulative_trapezoid(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import cumulative_trapezoid
     >>> sg.jacobian(cumulative_trapezoid)(np.ones(3))
     array([[0.5, 0.5, 0. ],
            [0.5, 1. , 0.5]])
@@ -72,9 +66,6 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import simpson
     >>> sg.grad(lambda y: simpson(y, dx=3.0))(np.ones(3)).round(12)
     array([1., 4., 1.])
     """
@@ -111,9 +102,6 @@ def cumulative_simpson(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import cumulative_simpson
     >>> sg.jacobian(lambda y: cumulative_simpson(y, dx=6.0))(np.ones(3)).round(12)
     array([[ 2.5,  4. , -0.5],
            [ 2. ,  8. ,  2. ]])
@@ -154,9 +142,6 @@ def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: Any = False) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import romb
     >>> sg.grad(romb)(np.ones(5)).round(6)
     array([0.311111, 1.422222, 0.533333, 1.422222, 0.311111])
     """
@@ -184,9 +169,6 @@ def fixed_quad(func: Callable[..., Any], a: Any, b: Any, args: Any = (), n: int 
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import fixed_quad
     >>> sg.grad(lambda b: fixed_quad(np.square, 0.0, b)[0])(3.0).round(12)
     np.float64(9.0)
     """

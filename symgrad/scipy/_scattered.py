@@ -36,9 +36,6 @@ class interp1d:  # noqa: N801 - SciPy's name
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import interp1d
     >>> sg.grad(lambda y: interp1d([0.0, 1.0, 2.0], y)(0.25))(np.ones(3))
     array([0.75, 0.25, 0.  ])
     """
@@ -116,9 +113,6 @@ class RegularGridInterpolator:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import RegularGridInterpolator
     >>> k = np.arange(3.0)
     >>> f = lambda x: RegularGridInterpolator((k, k), np.outer(k, k))(x)[0]
     >>> sg.grad(f)(np.array([1.5, 0.5]))
@@ -230,9 +224,6 @@ def interpn(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import interpn
     >>> k = np.arange(3.0)
     >>> sg.grad(lambda v: interpn((k,), v, [0.25])[0])(np.ones(3))
     array([0.75, 0.25, 0.  ])
@@ -280,9 +271,6 @@ class RBFInterpolator:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.interpolate import RBFInterpolator
     >>> points = np.array([[0.0], [1.0], [2.0]])
     >>> f = lambda y: RBFInterpolator(points, y)(np.array([[1.0]]))[0]
     >>> np.abs(sg.grad(f)(np.ones(3)).round(6))

@@ -212,9 +212,6 @@ def tanhsinh(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.integrate import tanhsinh
     >>> def area(power, end):
     ...     return tanhsinh(lambda x: x**-power, 0.0, end).integral
     >>> sg.value_and_grad(area, argnums=(0, 1))(0.5, 4.0)

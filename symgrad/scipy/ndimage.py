@@ -56,9 +56,6 @@ def correlate1d(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import correlate1d
     >>> sg.grad(lambda w: correlate1d(np.arange(5.0), w)[2])(np.ones(3))
     array([1., 2., 3.])
     """
@@ -77,9 +74,6 @@ def convolve1d(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import convolve1d
     >>> sg.grad(lambda w: convolve1d(np.arange(5.0), w)[2])(np.ones(3))
     array([3., 2., 1.])
     """
@@ -97,9 +91,6 @@ def correlate(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import correlate
     >>> sg.grad(lambda w: correlate(np.arange(9.0).reshape(3, 3), w)[1, 1])(np.ones((3, 3)))
     array([[0., 1., 2.],
            [3., 4., 5.],
@@ -119,9 +110,6 @@ def convolve(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import convolve
     >>> sg.grad(lambda w: convolve(np.arange(9.0).reshape(3, 3), w)[1, 1])(np.ones((3, 3)))
     array([[8., 7., 6.],
            [5., 4., 3.],
@@ -161,9 +149,6 @@ def gaussian_filter1d(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import gaussian_filter1d
     >>> sg.grad(lambda x: gaussian_filter1d(x, 0.5)[2])(np.ones(5)).round(4)
     array([3.000e-04, 1.065e-01, 7.866e-01, 1.065e-01, 3.000e-04])
     """
@@ -199,9 +184,6 @@ def gaussian_filter(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import gaussian_filter
     >>> sg.grad(lambda x: gaussian_filter(x, 0.5)[1, 1])(np.ones((3, 3))).round(4)
     array([[0.0114, 0.0839, 0.0114],
            [0.0839, 0.6187, 0.0839],
@@ -224,9 +206,6 @@ def laplace(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import laplace
     >>> sg.grad(lambda x: laplace(x)[1, 1])(np.ones((3, 3)))
     array([[ 0.,  1.,  0.],
            [ 1., -4.,  1.],
@@ -246,9 +225,6 @@ def gaussian_laplace(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import gaussian_laplace
     >>> sg.grad(lambda x: gaussian_laplace(x, 0.5)[2])(np.ones(5)).round(4)
     array([ 0.0158,  1.2774, -3.1463,  1.2774,  0.0158])
     """
@@ -265,9 +241,6 @@ def gaussian_gradient_magnitude(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import gaussian_gradient_magnitude
     >>> x = np.outer(np.arange(5.0), np.ones(5))
     >>> sg.grad(lambda a: gaussian_gradient_magnitude(a * x, 0.5)[2, 2])(3.0).round(4)
     np.float64(0.86)
@@ -310,9 +283,6 @@ def sobel(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import sobel
     >>> sg.grad(lambda x: sobel(x)[1, 1])(np.ones((3, 3)))
     array([[-1.,  0.,  1.],
            [-2.,  0.,  2.],
@@ -329,9 +299,6 @@ def prewitt(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import prewitt
     >>> sg.grad(lambda x: prewitt(x)[1, 1])(np.ones((3, 3)))
     array([[-1.,  0.,  1.],
            [-1.,  0.,  1.],
@@ -349,9 +316,6 @@ def uniform_filter1d(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import uniform_filter1d
     >>> sg.grad(lambda x: uniform_filter1d(x, 3)[2])(np.ones(5)).round(4)
     array([0.    , 0.3333, 0.3333, 0.3333, 0.    ])
     """
@@ -369,9 +333,6 @@ def uniform_filter(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import uniform_filter
     >>> sg.grad(lambda x: uniform_filter(x, 3)[1, 1])(np.ones((3, 3))).round(4)
     array([[0.1111, 0.1111, 0.1111],
            [0.1111, 0.1111, 0.1111],

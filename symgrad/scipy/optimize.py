@@ -62,9 +62,6 @@ def rosen(x: Any) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.optimize import rosen
     >>> sg.grad(rosen)(np.array([1.0, 2.0]))
     array([-400.,  200.])
     """

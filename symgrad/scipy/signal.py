@@ -58,9 +58,6 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import lfilter
     >>> sg.grad(lambda a: lfilter([1.0], [1.0, a], np.ones(3))[2])(-0.5)
     np.float64(-2.0)
     """
@@ -90,9 +87,6 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import sosfilt
     >>> sos = np.array([[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]])
     >>> sg.jacobian(lambda x: sosfilt(sos, x))(np.ones(3))
     array([[1.  , 0.  , 0.  ],
@@ -129,9 +123,6 @@ def filtfilt(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import filtfilt
     >>> sg.grad(lambda x: filtfilt([0.5, 0.5], [1.0], x)[4])(np.ones(10)).round(6)
     array([0.  , 0.  , 0.  , 0.25, 0.5 , 0.25, 0.  , 0.  , 0.  , 0.  ])
     """
@@ -170,9 +161,6 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import hilbert
     >>> sg.grad(lambda x: np.imag(hilbert(x))[1])(np.ones(4)).round(12)
     array([ 0.5,  0. , -0.5,  0. ])
     """
@@ -199,9 +187,6 @@ def savgol_filter(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import savgol_filter
     >>> sg.grad(lambda x: savgol_filter(x, 5, 2)[2])(np.ones(5)).round(4)
     array([-0.0857,  0.3429,  0.4857,  0.3429, -0.0857])
     """
@@ -222,9 +207,6 @@ def detrend(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.signal import detrend
     >>> sg.jacobian(lambda x: detrend(x, type="constant"))(np.ones(2))
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])

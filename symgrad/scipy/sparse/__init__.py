@@ -139,8 +139,6 @@ def diags(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
     >>> from symgrad.scipy import sparse
     >>> sg.jacobian(lambda d: sparse.diags([d, d[1:]], [0, 1]) @ np.ones(2))(np.ones(2))
     array([[1., 1.],
@@ -171,8 +169,6 @@ def diags_array(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
     >>> from symgrad.scipy import sparse
     >>> sg.jacobian(lambda d: sparse.diags_array(d) @ np.array([1.0, 2.0]))(np.ones(2))
     array([[1., 0.],
@@ -195,8 +191,6 @@ def kron(A: Any, B: Any, format: Any = None) -> Entries:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
     >>> from symgrad.scipy import sparse
     >>> sg.grad(lambda d: sparse.kron(sparse.diags(d), np.ones((2, 2))).sum())(np.ones(2))
     array([4., 4.])
@@ -234,8 +228,6 @@ def vstack(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
     >>> from symgrad.scipy import sparse
     >>> sg.grad(lambda d: (sparse.vstack([sparse.diags(d)] * 2) @ np.ones(2))[3])(np.ones(2))
     array([0., 1.])
@@ -248,8 +240,6 @@ def hstack(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
     >>> from symgrad.scipy import sparse
     >>> sg.grad(lambda d: (sparse.hstack([sparse.diags(d)] * 2) @ np.ones(4))[0])(np.ones(2))
     array([2., 0.])
@@ -262,8 +252,6 @@ def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Entries:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
     >>> from symgrad.scipy import sparse
     >>> sg.grad(lambda x: sparse.block_diag([x * np.eye(2), [[1.0]]]).sum())(3.0)
     np.float64(2.0)
@@ -276,8 +264,6 @@ def bmat(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
     >>> from symgrad.scipy import sparse
     >>> def solved(d):
     ...     K = sparse.bmat([[sparse.diags(d), [[1.0], [1.0]]], [[[1.0, 1.0]], None]])
@@ -317,8 +303,6 @@ def block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Entrie
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
     >>> from symgrad.scipy import sparse
     >>> A = np.eye(2)
     >>> sg.grad(lambda t: sparse.block_array([[None, t * A], [A, None]]).sum())(3.0)

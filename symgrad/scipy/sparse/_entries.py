@@ -34,8 +34,6 @@ class Entries:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import symgrad as sg
     >>> from symgrad.scipy.sparse import csr_array
     >>> f = lambda x: csr_array((x, ([0, 1], [1, 0]))) @ x
     >>> sg.jacobian(f)(np.array([2.0, 3.0]))
@@ -374,7 +372,6 @@ def issparse(x: Any) -> bool:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from symgrad.scipy import sparse
     >>> sparse.issparse(sparse.diags(np.ones(2))), sparse.issparse(np.eye(2))
     (True, False)
