@@ -20,8 +20,6 @@ from typing import Any
 from . import __version__
 from .errors import DataError
 
-__all__ = ["Travels", "call_again"]
-
 
 class Travels:
     """Base of what is made of functions, is called like them, and is named as they are."""

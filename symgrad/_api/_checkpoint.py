@@ -133,6 +133,3 @@ def as_bytes(value: Any, what: str) -> int | None:
     if number <= 0:
         raise ArgumentError(f"{what}: memory={value!r:.40} leaves no memory; None sets no limit")
     return number
-
-
-__all__ = ["as_bytes", "checkpoint"]

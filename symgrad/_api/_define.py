@@ -185,6 +185,3 @@ def _machine(
     # Numba's own ufunc, on plain arrays.
     ufunc = numba.vectorize([signature])(function.py_func)
     return Map(name, evaluate=ufunc, domain=domain, rule=rule), Code(Emit(emit))
-
-
-__all__ = ["define"]

@@ -161,7 +161,3 @@ def real_arguments(
         return tuple(new), named
 
     return changed
-
-
-__all__ = ["Key", "Keys", "Names", "as_floats", "keys_of", "places_of", "positions_of",
-           "real_arguments"]  # fmt: skip

@@ -396,6 +396,3 @@ class Function(Foreign, Travels, Generic[P, R]):
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """Return the :class:`Program` for arguments of these kinds, with all sizes symbolic."""
         return self._specialization(args, kwargs).program
-
-
-__all__ = ["Function"]

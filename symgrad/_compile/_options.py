@@ -117,9 +117,3 @@ def parameters_of(function: Callable[..., Any]) -> frozenset[str]:
         return frozenset(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a builtin
         return frozenset()
-
-
-__all__ = [
-    "Arrays", "Backend", "Differentiable", "Ufunc", "backend", "check_backend",
-    "check_parallel", "check_rounding", "parameters_of",
-]  # fmt: skip

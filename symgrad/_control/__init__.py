@@ -9,28 +9,3 @@ from ._regroup import all_of
 from ._reroll import rerolled
 from ._straight import straight
 from ._tidy import tidy
-
-__all__ = [
-    "BRANCH",
-    "LOOP",
-    "RESULT",
-    "TAPE",
-    "Branch",
-    "ByPullback",
-    "ByTangent",
-    "Loop",
-    "Slopes",
-    "all_of",
-    "batch_examples",
-    "build_branch",
-    "build_count",
-    "build_custom",
-    "build_scan",
-    "build_while",
-    "close",
-    "lockstep",
-    "refuse_leaks",
-    "rerolled",
-    "straight",
-    "tidy",
-]

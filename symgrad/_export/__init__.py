@@ -3,5 +3,3 @@
 from ._entry import callback_type, entry_text
 from ._function import c_source
 from ._signature import Signature
-
-__all__ = ["Signature", "c_source", "callback_type", "entry_text"]

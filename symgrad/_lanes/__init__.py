@@ -16,19 +16,3 @@ from ._dependence import dependence
 from ._index import Index, flat
 from ._structure import Structure, structure_of
 from ._walk import Found, blocks_of, places_throughout, selected
-
-__all__ = [
-    "Block",
-    "Found",
-    "Index",
-    "Structure",
-    "added_up",
-    "blocks_of",
-    "dependence",
-    "examples_of",
-    "flat",
-    "memory",
-    "places_throughout",
-    "selected",
-    "structure_of",
-]

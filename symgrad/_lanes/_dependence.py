@@ -239,6 +239,3 @@ def full(cols: Any, shape: tuple[int, int], where: str) -> Any:
         )
     rows = np.repeat(np.arange(shape[0]), len(cols))
     return entries(rows, np.tile(cols, shape[0]), shape)
-
-
-__all__ = ["dependence"]

@@ -205,6 +205,3 @@ def divided(block: Block, row: int, step: int) -> Block | None:
     node = traced(index.node(block.lanes))
     there = as_node(node % step == 0)
     return block.masked(there).with_row(row, Index(rest=as_node(node // step)))
-
-
-__all__ = ["divided", "equal", "inside", "ravelled", "read"]

@@ -203,5 +203,3 @@ RULES: dict[str, Callable[[Node, int, Block], Found]] = {
     "scan": scanned,
     "contract": contracted,
 }
-
-__all__ = ["RULES", "Found", "elementwise", "is_zero", "scaled"]

@@ -250,6 +250,3 @@ def _within(
         return replace(p.filled(rest), stepped=(bool(used), *p.stepped))
 
     return found.changed(lifted)
-
-
-__all__ = ["End", "Places", "Rolled", "Structure", "structure_of"]

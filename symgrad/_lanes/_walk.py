@@ -374,6 +374,3 @@ def _choice(node: Node, result: int) -> Node:
     for k in reversed(range(len(cases) - 1)):
         chosen = np.where(traced(choice) == k, traced(cases[k]), chosen)
     return as_node(chosen)
-
-
-__all__ = ["blocks_of", "identity", "joined", "places_throughout", "selected"]

@@ -95,9 +95,3 @@ def emit(program: Steps, planned: Callable[[Steps], Plan], vector_math: bool) ->
         constants={s: n.array for s, n in code.constants.items()},
         steps=code.steps,
     )
-
-
-__all__ = [
-    "SIMD_PREFIX", "Lowered", "Plan", "constant_symbol", "cut", "direct", "emit", "legalize",
-    "numpy_steps", "plan", "products", "unroll", "unrolls", "without_few",
-]  # fmt: skip

@@ -111,6 +111,3 @@ def write_together(
     domain = (as_dim(as_expr(nests[0].domain[0]) + 1), *nests[0].domain[1:])
     share(module, name, domain, frame, inner, cost)
     return dozens(cost, domain)
-
-
-__all__ = ["together", "write_together"]

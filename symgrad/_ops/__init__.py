@@ -17,15 +17,3 @@ from .movement import (  # noqa: E402
     unbroadcast,
 )
 from .regions import ASSEMBLE, SLICE  # noqa: E402
-
-__all__ = [
-    "ASSEMBLE",
-    "BROADCAST",
-    "CAST",
-    "DIAG_EMBED",
-    "RESHAPE",
-    "SLICE",
-    "TRANSPOSE",
-    "getitem",
-    "unbroadcast",
-]

@@ -23,8 +23,6 @@ from ._limits import MAX_POWER_BITS, TooLargeError, check_numbers, power_bits
 from ._scan import scan
 from ._vocabulary import Names, Symbols
 
-__all__ = ["MAX_POWER_BITS", "TooLargeError", "check_numbers", "parse", "power_bits"]
-
 
 def parse(text: str, *, symbols: Symbols = None) -> sp.Expr:
     """Read a formula such as ``"b1*(1 - exp(-b2*x))"`` into a SymPy expression.

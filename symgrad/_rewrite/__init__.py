@@ -197,10 +197,3 @@ def simplified() -> AbstractContextManager[None]:
     beginning has all that follow it made anew.
     """
     return within(simplify=simplifier())
-
-
-__all__ = [
-    "FORMULAS", "IDENTITIES", "POWERS", "ROUNDS", "RULES", "SHORTCUTS", "Identity", "Reduced",
-    "Rule", "Shortcut", "Simplifier", "Way", "between", "index", "is_length", "number_of",
-    "rewrite", "shortcuts", "simplified", "simplifier",
-]  # fmt: skip

@@ -6,18 +6,3 @@ from ._program import Program, load, schedule
 from ._run import concrete
 from ._steps import Steps, body_program
 from ._text import guard_texts, shape_text, step_text, type_text
-
-__all__ = [
-    "Known",
-    "Program",
-    "Steps",
-    "body_program",
-    "concrete",
-    "guard_texts",
-    "kahn",
-    "load",
-    "schedule",
-    "shape_text",
-    "step_text",
-    "type_text",
-]

@@ -3,15 +3,3 @@
 from ._derivation import Derivation, derivation
 from ._explanation import Explanation
 from ._stages import Stage, Step, derived, paths, show, stages
-
-__all__ = [
-    "Derivation",
-    "Explanation",
-    "Stage",
-    "Step",
-    "derivation",
-    "derived",
-    "paths",
-    "show",
-    "stages",
-]

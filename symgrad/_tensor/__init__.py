@@ -10,5 +10,3 @@ from ._engine import backward_order
 from ._mode import no_grad
 from ._paths import paths
 from ._tensor import Tensor
-
-__all__ = ["Tensor", "backward_order", "draw", "no_grad", "paths"]

@@ -205,6 +205,3 @@ def _condition(node: Node, number: Any) -> Node:
     if node.dtype.kind == "f":
         node = apply(ops["Trunc"], (node,), (), (), node.dtype)
     return apply(ops["Equal"], (node, Literal(number, node.dtype)), (), (), flag)
-
-
-__all__ = ["EnclosedError", "Examples", "decided", "decided_mask", "share", "unknown"]

@@ -118,4 +118,3 @@ def _kind(base: type) -> type:
 
 
 _KINDS = {k: _kind(k) for k in (float, int, dt.datetime, dt.date, dt.time, dt.timedelta)}
-__all__ = ["Reading", "reading"]

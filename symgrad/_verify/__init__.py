@@ -7,23 +7,3 @@ from ._elements import Problem
 from ._kinks import Kink, kinks
 from ._report import Check, Report, Table
 from ._steps import Loss, loss
-
-__all__ = [
-    "Certificate",
-    "Check",
-    "Cost",
-    "Entry",
-    "Kink",
-    "Loss",
-    "Problem",
-    "Report",
-    "Row",
-    "Table",
-    "certify",
-    "combined",
-    "entries",
-    "kinks",
-    "loss",
-    "operations",
-    "strengthened",
-]

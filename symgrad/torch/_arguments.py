@@ -45,6 +45,3 @@ def example(code: str, shown: str) -> Callable[[F], F]:
         return function
 
     return decorate
-
-
-__all__ = ["Selected", "axis_of", "example", "sizes_of"]
