@@ -7,15 +7,13 @@ the derivative 0, not ``0*inf``.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ._graph import Literal, Node, checked, topological
-from ._guards import Guarded, added, ahead, conditions, narrowed, settled
+from ._guards import Guarded, added, ahead, conditions, in_turn, narrowed, settled
 from ._op import PROJECTIONS, Bodied, Linear, Op
 from ._rewrite import Way, shortcuts
 from ._state import at, within
@@ -74,10 +72,6 @@ def _plain(tangents: Sequence[Guarded | None]) -> list[Any]:
     return [None if t is None else Traced(settled(t)) for t in tangents]
 
 
-def _add(parts: Sequence[Node]) -> Node:
-    return as_node(reduce(operator.add, map(Traced, parts)))
-
-
 def _rule(node: Node, tangents: Sequence[Guarded | None]) -> Guarded | None:
     op, xs = node.op, [Traced(x) for x in node.operands]
     if not op.differentiable:
@@ -111,7 +105,7 @@ def _elementwise(
         term = (before if slope == 1 else -before) if unit else before * slope
         clean = t.clean and unit and len(guard) == len(t.guard)
         parts.append(Guarded(as_node(term), guard, clean or not guard))
-    return added(parts, _add) if parts else None
+    return added(parts, in_turn) if parts else None
 
 
 def _past(way: Way, tangents: Sequence[Guarded | None]) -> Guarded:

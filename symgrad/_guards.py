@@ -108,13 +108,13 @@ def added_in_turn(parts: Sequence[Guarded]) -> Guarded:
     """Return the sum of cotangents, in the order in which they came."""
     total = parts[0]
     for part in parts[1:]:
-        value = _in_turn([settled(total), settled(part)])
-        guard = _either([total.guard, part.guard], _in_turn)
+        value = in_turn([settled(total), settled(part)])
+        guard = _either([total.guard, part.guard], in_turn)
         total = Guarded(value, guard, not guard)
     return total
 
 
-def _in_turn(parts: Sequence[Node]) -> Node:
+def in_turn(parts: Sequence[Node]) -> Node:
     return as_node(reduce(operator.add, map(Traced, parts)))
 
 

@@ -19,6 +19,7 @@ from .._forward import push_forward
 from .._graph import Literal, Node, topological, warn_user
 from .._lanes import added_up, memory, places_throughout
 from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
+from .._ops.regions import whole
 from .._reverse import pull_back
 from .._rewrite import rewrite
 from .._shapes import as_dim, as_size, dim_product, guard, hint, recording, same
@@ -171,10 +172,6 @@ def _entry(place: tuple[int, ...]) -> tuple[tuple[int, int, None], ...]:
     return tuple((k, 1, None) for k in place)
 
 
-def _whole(node: Node) -> tuple[tuple[int, int, Any], ...]:
-    return tuple((0, 1, d) for d in node.shape)
-
-
 def _columns(y: Node, x: Node) -> Node:
     """One forward pass for each element of ``x``."""
     places = _places(_fixed(x))
@@ -187,7 +184,7 @@ def _columns(y: Node, x: Node) -> Node:
         [column] = push_forward([out], {scalar: Literal(1, x.dtype)})
         if column is not None:
             parts.append(column)
-            regions.append((*_whole(y), *_entry(place)))
+            regions.append((*map(whole, y.shape), *_entry(place)))
     block = _assembled(parts, regions, (*y.shape, *x.shape), y)
     swap = {s: as_node(_element(x, p)) for s, p in zip(scalars, places, strict=True)}
     close_conditions(swap)  # rules of the user's decide, too
@@ -203,7 +200,7 @@ def _rows(y: Node, x: Node) -> Node:
         [row] = pull_back([element], [Literal(1, y.dtype)], [x])
         if row is not None:
             parts.append(row)
-            regions.append((*_entry(place), *_whole(x)))
+            regions.append((*_entry(place), *map(whole, x.shape)))
     return _assembled(parts, regions, (*y.shape, *x.shape), y)
 
 

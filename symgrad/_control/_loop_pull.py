@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -116,7 +115,8 @@ class Backward:
         carried = pick(loop.carried, self.active)
         wrt = [*carried, *pick(loop.slices, elements), *pick(loop.shared, shared)]
         while True:
-            seeds: list[Node | None] = list(pick_or_none(self.carried, self.flowing))
+            pairs = zip(self.carried, self.flowing, strict=True)
+            seeds: list[Node | None] = [x if flows else None for x, flows in pairs]
             outputs = [*loop.news, *(loop.body.outputs[g.index] for g in self.given)]
             found = pull_back(outputs, [*seeds, *(g.slice for g in self.given)], wrt)
             slopes = dict(zip(wrt, found, strict=True))
@@ -217,11 +217,6 @@ class Backward:
             assert extended is not None
             written.append((slot, tape(extended, k)))
         return Values(substitute(outputs, swap), written, [], [])
-
-
-def pick_or_none(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    """Return the items, None where the flag is false."""
-    return [x if f else None for x, f in zip(items, flags, strict=True)]
 
 
 def frontier(

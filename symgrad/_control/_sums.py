@@ -64,7 +64,9 @@ def summed(node: Node, stacks: bool, apart: bool = False, depth: int = DEPTH) ->
     """
     op = node.op
     if apart and stacks and element_count(node) <= SMALL:
-        return Sum((), (node,), lambda added, stacked: _over_steps(next(stacked)))
+        return Sum(
+            (), (node,), lambda added, stacked: as_node(np.sum(Traced(next(stacked)), axis=0))
+        )
     if element_count(node) > SMALL and depth:
         if isinstance(op, Scatter) and op.stacked is not None and stacks:
             return Sum((), node.operands, lambda added, stacked: _placed(node, stacked))
@@ -89,10 +91,6 @@ def _joined(node: Node, parts: list[Sum]) -> Sum:
     return Sum(
         tuple(x for p in parts for x in p.added), tuple(x for p in parts for x in p.stacked), build
     )
-
-
-def _over_steps(stacked: Node) -> Node:
-    return as_node(np.sum(Traced(stacked), axis=0))
 
 
 def _placed(node: Node, stacked: Iterator[Node]) -> Node:

@@ -12,6 +12,7 @@ from .._graph import Literal, Node
 from .._guards import Guarded, settled
 from .._ops import BROADCAST, RESHAPE, SLICE, TRANSPOSE
 from .._ops.gathers import GATHER
+from .._ops.reductions import reduced
 from .._shapes import Dimension, Shape, as_size, dim_product
 from .._trace import as_node
 from ._index import Index, dim, is_single, traced
@@ -147,7 +148,7 @@ class Block:
                 moved
             )
 
-        return self.changed(without(self.lanes, (lane,)), node, index)
+        return self.changed(reduced(self.lanes, (lane,)), node, index)
 
     def split(self, lane: int, sizes: Sequence[Dimension]) -> Block:
         """Return the block with a lane as several, in C order."""
@@ -243,7 +244,7 @@ class Block:
                     found = found + Index(rest=read) * step
             return found
 
-        lanes = (*without(self.lanes, tuple(given)), *new)
+        lanes = (*reduced(self.lanes, tuple(given)), *new)
         places, lane = [], left
         for size in shape:
             single = is_single(size)
@@ -279,8 +280,3 @@ class Block:
         for k in reversed(idle):
             block = block.at(k, 0)
         return block
-
-
-def without(shape: Shape, axes: Sequence[int]) -> Shape:
-    """Return a shape without some of its axes."""
-    return tuple(size for k, size in enumerate(shape) if k not in axes)

@@ -75,13 +75,19 @@ class Body:
         return self.op(f"call {f.floats} @{full}({', '.join(f'{f.floats} {v}' for v in values)})")
 
 
-class Lanes:
-    """A register of numbers."""
+class Register:
+    """A register, by its name in a body."""
 
     __slots__ = ("body", "name")
 
     def __init__(self, body: Body, name: str) -> None:
         self.body, self.name = body, name
+
+
+class Lanes(Register):
+    """A register of numbers."""
+
+    __slots__ = ()
 
     def of(self, value: Any) -> Lanes:
         """Return a constant in all lanes; a register as it is."""
@@ -173,13 +179,10 @@ class Lanes:
         return Words(self.body, self.body.op(f"bitcast {form.floats} {self.name} to {form.words}"))
 
 
-class Words:
+class Words(Register):
     """A register of bits, as integers."""
 
-    __slots__ = ("body", "name")
-
-    def __init__(self, body: Body, name: str) -> None:
-        self.body, self.name = body, name
+    __slots__ = ()
 
     def _binary(self, word: str, other: Any) -> Words:
         body, form = self.body, self.body.form
@@ -225,13 +228,10 @@ class Words:
         return Lanes(self.body, self.body.op(f"sitofp {form.words} {self.name} to {form.floats}"))
 
 
-class Mask:
+class Mask(Register):
     """A register of truth values."""
 
-    __slots__ = ("body", "name")
-
-    def __init__(self, body: Body, name: str) -> None:
-        self.body, self.name = body, name
+    __slots__ = ()
 
     def choose(self, yes: Any, no: Any) -> Lanes:
         """Return ``yes`` where true, else ``no``."""

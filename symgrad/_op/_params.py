@@ -48,10 +48,6 @@ def is_size(value: Any) -> bool:
     return type(value) is int
 
 
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
 def _is_extent(value: Any) -> bool:
     return is_size(value) and hint(value) >= 0
 
@@ -103,7 +99,7 @@ def up_to(highest: int) -> Param:
 
 FLAG = Param("True or False", lambda value: type(value) is bool)
 INTEGER = Param("an integer", lambda value: type(value) is int)
-COUNT = Param("an integer from 0 on", _is_count)
+COUNT = Param("an integer from 0 on", lambda value: type(value) is int and value >= 0)
 #: An axis, axes, and among those that are left the place of others.
 AXIS = lies(COUNT)
 AXES = lies(several(AXIS))

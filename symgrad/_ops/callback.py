@@ -163,11 +163,7 @@ def _unknown(token: str) -> NoReturn:
     )
 
 
-def _no_vjp(ct: Any, y: Any, *operands: Any, token: str, **_: Any) -> NoReturn:
-    _unknown(token)
-
-
-def _no_jvp(tangents: Any, y: Any, *operands: Any, token: str, **_: Any) -> NoReturn:
+def _no_rule(*_: Any, token: str, **__: Any) -> NoReturn:
     _unknown(token)
 
 
@@ -202,7 +198,7 @@ CALLBACK: ArrayOp = define(
         params={"token": TOKEN, "shape": SHAPE, "dtype": DTYPE, "ranks": several(COUNT)},
         types=lambda *dtypes, dtype, **_: np.dtype(dtype), shape=_shape,
         element=no_formula("a Python function that is not traced"),
-        rule=Products(_no_vjp, _no_jvp), batch=batched_alike(lambda: CALLBACK), fits=_fits),
+        rule=Products(_no_rule, _no_rule), batch=batched_alike(lambda: CALLBACK), fits=_fits),
     Code(Written(_write, lambda ranks, **_: ranks), source=_source),
     Words("a Python function that is not traced; its derivative is for the user to give"),
 )  # fmt: skip

@@ -80,12 +80,9 @@ def _determinant(name: str, formula: Any, slope: Any, exact: Any, words: Words) 
     return op
 
 
-def _det_slope(y: Any, a: Any, factors: Any) -> Any:
-    return y[..., None, None] * inverse_transpose(a, factors)
-
-
 DET = _determinant(
-    "Det", lu_determinant, _det_slope, exactly.determinant,
+    "Det", lu_determinant,
+    lambda y, a, factors: y[..., None, None] * inverse_transpose(a, factors), exactly.determinant,
     Words("determinant, from LU factors", reading=_det_reading,
         convention="the derivative at a singular matrix is nan"),
 )  # fmt: skip

@@ -103,16 +103,6 @@ BITWISE_COUNT = define(
 # ---------------------------------------------------------------- binary exponents
 
 
-def binary_exponent(x: Any) -> Any:
-    """Return the exponent of np.frexp."""
-    return np.frexp(x)[1]
-
-
-def binary_mantissa(x: Any) -> Any:
-    """Return the mantissa of np.frexp."""
-    return np.frexp(x)[0]
-
-
 def _split(e: Any, dtype: Any, x: str) -> tuple[str, str, str]:
     """Return mantissa and exponent of finite numbers but 0, and whether this is one.
 
@@ -154,7 +144,7 @@ def _exponent_form(x: Any) -> Any:
 
 
 EXPONENT = define(
-    Map("BinaryExponent", evaluate=binary_exponent, domain=(NonZero,),
+    Map("BinaryExponent", evaluate=lambda x: np.frexp(x)[1], domain=(NonZero,),
         types=lambda k: ((_real(k),), np.dtype(np.int32)), sympy=_exponent_form,
         rule=NoRule("piecewise constant")),
     Code(Emit(_exponent), source=lambda x: f"np.frexp({x})[1]"),
@@ -162,7 +152,7 @@ EXPONENT = define(
     Words("The exponent of np.frexp."),
 )  # fmt: skip
 MANTISSA = define(
-    Map("BinaryMantissa", evaluate=binary_mantissa, domain=(NonZero,),
+    Map("BinaryMantissa", evaluate=lambda x: np.frexp(x)[0], domain=(NonZero,),
         types=lambda k: ((_real(k),), _real(k)),
         sympy=lambda x: x / sp.Integer(2) ** _exponent_form(x),
         rule=Partials(lambda y, x: (y / x,))),

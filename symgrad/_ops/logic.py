@@ -296,10 +296,6 @@ def _cast(e: Any, source: Any, x: str, *, dtype: Any) -> str:
     return str(e.op(f"{word} {a} {x} to {b}", b))
 
 
-def _cast_form(x: Any, dtype: Any = None) -> Any:
-    return truth(x) if dtype == "bool" else number(x)
-
-
 def _cast_parts(z: Any, dtype: Any) -> Any:
     target = np.dtype(dtype)
     if target.kind == "b":
@@ -316,7 +312,8 @@ def _cast_parts(z: Any, dtype: Any) -> Any:
 CAST: Op = define(
     Map("Cast", evaluate=lambda x, dtype: np.asarray(x).astype(dtype), domain=UNARY,
         params={"dtype": DTYPE},
-        types=lambda kind, dtype=None: ((kind,), np.dtype(dtype or kind)), sympy=_cast_form,
+        types=lambda kind, dtype=None: ((kind,), np.dtype(dtype or kind)),
+        sympy=lambda x, dtype=None: truth(x) if dtype == "bool" else number(x),
         rule=Partials(lambda y, x, dtype=None: (1,)), parts=_cast_parts),
     Code(Emit(_cast), source=lambda x, dtype: f"{x}.astype(np.{dtype})"),
     Evidence(samples=(-3, 3), ulp=0.5, exact_form=False),

@@ -179,6 +179,11 @@ def reshaped(x: Any, shape: Sequence[Any]) -> Any:
     return x if target == dims(x) else RESHAPE(x, shape=tuple(shape))
 
 
+def along(vector: Any, axis: int, rank: int) -> Any:
+    """Lay a vector along one of ``rank`` axes, the others of length one."""
+    return reshaped(vector, tuple(vector.shape[0] if k == axis else 1 for k in range(rank)))
+
+
 def spread(x: Any, shape: Sequence[Any], *beside: Any) -> Any:
     """Broadcast to ``shape``; no operation if ``x`` has it already."""
     target = tuple(map(as_dim, shape))

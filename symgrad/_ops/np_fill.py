@@ -11,6 +11,7 @@ from .._op import composite, refuse
 from .._shapes import Size, as_size, broadcast, normalize_axes, normalize_axis
 from ..errors import ArgumentError, UnsupportedError
 from .np_common import (
+    along,
     as_array,
     as_arrays,
     declared,
@@ -95,13 +96,8 @@ def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = 
     places = list(range(len(xi)))
     if indexing == "xy" and len(xi) > 1:
         places[:2] = 1, 0
-    grids = tuple(_along(np.ravel(x), place, len(xi)) for x, place in zip(xi, places, strict=True))
+    grids = tuple(along(np.ravel(x), place, len(xi)) for x, place in zip(xi, places, strict=True))
     return grids if sparse else broadcast_arrays(*grids)
-
-
-def _along(vector: Any, axis: int, rank: int) -> Any:
-    """Lay a vector along one of ``rank`` axes, the others of length one."""
-    return reshaped(vector, tuple(vector.shape[0] if k == axis else 1 for k in range(rank)))
 
 
 # ---------------------------------------------------------------- filled arrays and facts

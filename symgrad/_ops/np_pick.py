@@ -14,6 +14,7 @@ from .gathers import GATHER
 from .indexing import getitem
 from .np_common import (
     Sample,
+    along,
     as_array,
     as_arrays,
     dims,
@@ -97,13 +98,9 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     shape = tuple(map(as_size, broadcast(*shapes)))
     places = []
     for k, d in enumerate(x.shape):
-        place = position if k == axis else _on_axis(iota(d, x, index), k, x.ndim)
+        place = position if k == axis else along(iota(d, x, index), k, x.ndim)
         places.append(spread(place, shape, x, index))
     return GATHER(x, *places, axes=tuple(range(x.ndim)), at=0)
-
-
-def _on_axis(vector: Any, axis: int, rank: int) -> Any:
-    return reshaped(vector, tuple(vector.shape[0] if k == axis else 1 for k in range(rank)))
 
 
 @composite(

@@ -99,14 +99,10 @@ def _slice_source(x: Any, region: Region) -> str:
 # ---------------------------------------------------------------- ops
 
 
-def _slice_element(index: Any, x: Any, region: Region) -> Any:
-    return x[_inside(index, region)]
-
-
 SLICE: ArrayOp = define(
     View("Slice", evaluate=lambda x, region: x[slices(region)], params={"region": REGION},
         shape=lambda x, region: tuple(n for _, _, n in region if n is not None),
-        element=_slice_element,
+        element=lambda index, x, region: x[_inside(index, region)],
         rule=Linear(lambda ct, x, region: (
             ASSEMBLE(ct, shape=x.shape, regions=(region,), disjoint=True),
         )),

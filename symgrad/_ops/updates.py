@@ -305,14 +305,6 @@ def _spread_element(index: Any, *operands: Any, alone: int, shape: Shape, **_: A
     return total
 
 
-def _spread_source(*operands: Any, alone: int, shape: Shape, **_: Any) -> str:
-    return f"spread({spell(shape)}, {alone}, {', '.join(map(str, operands))})"
-
-
-def _spread_place(k: int, index: Any, *operands: Any, **_: Any) -> tuple[Any, ...]:
-    return (operands[len(operands) // 2 + k][tuple(index)],)
-
-
 def _spread_transpose(ct: Any, *operands: Any, **_: Any) -> tuple[Any, ...]:
     places = [place.astype(np.int64) for place in operands[len(operands) // 2 :]]
     return *(GATHER(ct, place, axes=(0,), at=0) for place in places), *(None for _ in places)
@@ -352,9 +344,12 @@ SPREAD: ArrayOp = define(
         # ``whole``: those that are alone go everywhere, so that nothing has to be there before.
         params={"alone": COUNT, "shape": SHAPE, "whole": FLAG},
         shape=lambda *_, alone, shape, whole: shape,
-        element=_spread_element, place=_spread_place,
+        element=_spread_element,
+        place=lambda k, index, *operands, **_: (operands[len(operands) // 2 + k][tuple(index)],),
         rule=Linear(_spread_transpose, HALF),
         batch=_spread_batch, fits=_spread_fits),
-    Code(source=_spread_source, helpers=(spread,)),
+    Code(source=lambda *operands, alone, shape, **_: (
+        f"spread({spell(shape)}, {alone}, {', '.join(map(str, operands))})"
+    ), helpers=(spread,)),
     Words("several arrays at places of a vector that are given by integers"),
 )  # fmt: skip

@@ -226,7 +226,9 @@ class _Builder:
         try:
             result = self.evaluate(node, below)
             parts = check(result.meaning)
-            if result.number is None and _is_constant(result.meaning):
+            meaning = result.meaning
+            constant = isinstance(meaning, sp.Expr) and not meaning.free_symbols
+            if result.number is None and constant:
                 # Symbols have cancelled, as in 2**(x - x + 10**9).
                 result = Value(result.meaning, finite(float(result.meaning)))
         except TooLargeError as error:
@@ -371,10 +373,6 @@ class _Builder:
                 node,
             )
         return value.meaning
-
-
-def _is_constant(meaning: sp.Basic) -> bool:
-    return isinstance(meaning, sp.Expr) and not meaning.free_symbols
 
 
 def _arity(name: str) -> tuple[int, int]:

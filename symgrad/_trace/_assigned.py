@@ -174,6 +174,7 @@ def added(x: Any, index: Any, value: Any) -> Any:
 
 
 def is_traced_mask(item: Any) -> bool:
+    """Tell whether an index is one traced mask."""
     return is_traced(item) and item.dtype == np.bool_
 
 

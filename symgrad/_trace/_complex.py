@@ -21,8 +21,9 @@ from .._op import Op, registry
 from .._ops import CAST
 from ..errors import DTypeError, TraceError
 from ._arrays import ArrayMethods, add_operators, declines
+from ._assigned import is_traced_mask
 from ._bind import as_node, cast, kind_of
-from ._masked import Masked, masked_by
+from ._masked import Masked
 from ._numberless import SPARSE, whole
 from ._operators import matmul_in_place
 from ._traced import Traced, as_traced, known_index
@@ -195,7 +196,7 @@ class Complex(ArrayMethods, Pair):
 
     def __getitem__(self, index: Any) -> Any:
         index = known_index(index)
-        if masked_by(index):
+        if is_traced_mask(index):
             return Masked.read(self, index)
         return Complex(self._real[index], self._imag[index])
 

@@ -13,16 +13,16 @@ import sympy as sp
 from .._graph import (
     Input,
     Node,
-    apply,
     defined_at,
     raised_at,
     raised_by_scipy,
+    rebuilt,
     size_symbols,
     topological,
 )
 from .._graph._types import check_dtype
 from .._shapes import Size, recording
-from .._state import at, now, within
+from .._state import now, within
 from ..errors import ArgumentError, SymgradError, TraceError
 from ._bind import as_node
 from ._complex import Complex, flatten_traced
@@ -235,17 +235,7 @@ def is_value(leaf: Any) -> bool:
 
 def substitute(outputs: Sequence[Node], values: Mapping[Node, Node]) -> list[Node]:
     """Return ``outputs`` with the nodes in ``values`` replaced, sharing what is unchanged."""
-    done: dict[Node, Node] = dict(values)
-    with within():
-        for node in topological(outputs):
-            if node in done:
-                continue
-            operands = tuple([done[x] for x in node.operands])
-            done[node] = node
-            if operands != node.operands:
-                at(node.where)
-                done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
-    return [done[x] for x in outputs]
+    return rebuilt(outputs, lambda *_: None, dict(values))
 
 
 def fresh(node: Node, name: str) -> Input:

@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._disguise import stands_for
-from .._ops.np_common import is_traced
 from ..errors import IndexingError, TraceError, UnsupportedError
 from ._arrays import ArrayMethods, add_operators, declines
 from ._assigned import require_fit
@@ -24,11 +23,6 @@ from ._calls import call
 from ._examples import decided, decided_mask
 from ._known import known_value
 from ._masked_statistics import FILL, KNOWN, STATISTICS
-
-
-def masked_by(index: Any) -> bool:
-    """Tell whether an index is one traced mask."""
-    return is_traced(index) and index.dtype == np.bool_
 
 
 def unmasked(index: Any) -> Any:

@@ -19,11 +19,11 @@ from .._shapes import Shape, Size, as_dim, as_size, dim_product, show
 from .._state import now, within
 from ..errors import TraceError
 from ._arrays import add_operators
-from ._assigned import added, decided_index, fitted, replaced, require_kind
+from ._assigned import added, decided_index, fitted, is_traced_mask, replaced, require_kind
 from ._bind import as_node, bind, bind_nodes
 from ._known import known_number
 from ._mask_places import Places
-from ._masked import Masked, masked_by, unmasked
+from ._masked import Masked, unmasked
 from ._numberless import Numberless
 from ._operators import add_augmented, binary, makes_complex, matmul_in_place
 from ._stored import Stored
@@ -110,7 +110,7 @@ class Traced(Numberless, Stored):
         index = known_index(index)
         region = basic_region(self._shape, index)
         if region is None:
-            if masked_by(index):
+            if is_traced_mask(index):
                 return Masked.read(self, index)
             found = getitem(self, decided_index(index))
             if not found.ndim:

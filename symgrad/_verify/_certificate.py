@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .._graph import Node, topological
+from .._graph import Node, element_count, topological
 from .._op import Placing
 from ..errors import DataError
 from ._compare import Entry
@@ -307,9 +307,9 @@ def operations(outputs: Sequence[Node]) -> int:
 def _operations(node: Node) -> int:
     kind = node.op.kind
     if kind == "map":
-        return _size(node)
+        return element_count(node)
     if kind in ("reduce", "scan"):
-        return _size(node.operands[0])
+        return element_count(node.operands[0])
     if kind == "contract":
         sizes: dict[str, int] = {}
         for letters, x in zip((node.params["a"], node.params["b"]), node.operands, strict=True):
@@ -317,9 +317,5 @@ def _operations(node: Node) -> int:
         return 2 * math.prod(sizes.values())
     if kind == "scatter":
         assert isinstance(node.op, Placing)
-        return sum(_size(x) for x in node.operands[: node.op.parts_of(node.operands)])
+        return sum(element_count(x) for x in node.operands[: node.op.parts_of(node.operands)])
     return 0  # moves elements
-
-
-def _size(node: Node) -> int:
-    return math.prod(map(int, node.shape))

@@ -9,7 +9,6 @@ ed., SIAM 2008, section 3.2).
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
+from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, element_count
 from .._op import Evidence, Words
 from .._rewrite import is_length
 from .._shapes import aligned
@@ -140,7 +139,9 @@ class Expansion:
                 "result as an argument"
             )
         if node.op.kind != "map":
-            if node.op.kind == "reduce" and _size(node.operands[0]) > SCALARS * _size(node):
+            if node.op.kind == "reduce" and element_count(
+                node.operands[0]
+            ) > SCALARS * element_count(node):
                 raise TooLargeError(TOO_LARGE.format(SCALARS))  # not after half a minute
             template = self._templates.get(node)
             if template is None:
@@ -217,10 +218,6 @@ class Expansion:
         if not number.is_Integer:
             value = self.context.mpf(value) / int(number.q)
         return Scalar(self.context, value, np.dtype(np.float64) if dtype.kind == "f" else dtype)
-
-
-def _size(node: Node) -> int:
-    return math.prod(map(int, node.shape))
 
 
 def _simple(number: Any) -> bool:

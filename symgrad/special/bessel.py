@@ -109,10 +109,6 @@ def _form(v: Any, x: Any, order: int = 0) -> Any:
     return form_of_order(lambda x: sp.exp(-x) * sp.besseli(v, x), x, order + 1)
 
 
-def _evaluate(v: Any, x: Any, order: int = 0) -> Any:
-    return ive_slope(v, x, order).astype(np.result_type(v, x, 0.0))
-
-
 def _source(v: Any, x: Any, order: int = 0) -> str:
     kind = np.result_type(v.dtype, x.dtype, 0.0)
     narrow = "" if kind == np.float64 else f".astype(np.{kind})"
@@ -122,7 +118,9 @@ def _source(v: Any, x: Any, order: int = 0) -> str:
 _DOMAIN = (Real, Positive)
 _IVE = of_scipy("IveSlope", sc.ive, _DOMAIN)
 IVE_SLOPE: Op = define(
-    Map("IveSlope", evaluate=_evaluate, domain=_DOMAIN, sympy=_form,
+    Map("IveSlope",
+        evaluate=lambda v, x, order=0: ive_slope(v, x, order).astype(np.result_type(v, x, 0.0)),
+        domain=_DOMAIN, sympy=_form,
         rule=Partials(lambda y, v, x, order=0: (math.nan, IVE_SLOPE(v, x, order=order + 1))),
         orders=HIGHEST),
     Code(Composed(lambda v, x, order=0: ive_slope(v, x, order, _IVE)), source=_source,

@@ -137,10 +137,6 @@ def _betaln(a: Any, b: Any) -> Any:
     return sc.gammaln(a) + sc.gammaln(b) - sc.gammaln(a + b)
 
 
-def _beta_by_logs(a: Any, b: Any) -> Any:
-    return np.exp(_betaln(a, b))
-
-
 _BETA = of_scipy("Beta", sc.beta, BOTH_POSITIVE)
 
 
@@ -163,7 +159,9 @@ BETA: Op = define(
     Map("Beta", functions=(sc.beta,), evaluate=evaluated(beta_function, sc.beta),
         domain=BOTH_POSITIVE, sympy=_beta_form, rule=Partials(_beta_partials), slopes=2),
     Code(Composed(lambda a, b, slope=0: beta_function(a, b, _BETA, slope)),
-        portable=lambda a, b, slope=0: beta_function(a, b, _beta_by_logs, slope),
+        portable=lambda a, b, slope=0: beta_function(
+            a, b, lambda a, b: np.exp(_betaln(a, b)), slope
+        ),
         source=source_of("beta_function"), helpers=(beta_function,)),
     Evidence(samples=(0.5, 5), ulp=32.0),
 )  # fmt: skip

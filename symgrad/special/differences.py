@@ -100,12 +100,10 @@ def polygamma(order: int, x: Any) -> Any:
     return registry.ops["Polygamma"](float(order), x)
 
 
-def _step_of_arrays(x: Any, h: Any, order: int = 0) -> Any:
-    return digamma_step(x, h, order).astype(np.result_type(x, h, 0.0))
-
-
 DIGAMMA_STEP: Op = define(
-    Map("DigammaStep", evaluate=_step_of_arrays, domain=BOTH_POSITIVE,
+    Map("DigammaStep",
+        evaluate=lambda x, h, order=0: digamma_step(x, h, order).astype(np.result_type(x, h, 0.0)),
+        domain=BOTH_POSITIVE,
         sympy=lambda x, h, order=0: sp.polygamma(order, x + h) - sp.polygamma(order, x),
         rule=Partials(lambda y, x, h, order=0: (
             DIGAMMA_STEP(x, h, order=order + 1), polygamma(order + 1, x + h),
