@@ -2,23 +2,27 @@
 
 The steps of a graph stand in a row, operands before users. Two steps *match* if they are the
 same op of the same kinds of values, and each operand is either the same value, or the one
-that lies as much further on as the steps do, or a number or an element that may differ. A
-repeat of period ``p`` is a stretch in which each step matches the one ``p`` steps later.
-Candidates for ``p`` are the distances at which short words of steps come again, as in the
-search for repeats in texts; each is then compared with the whole row at once.
+that lies as much further on as the steps do, or a number or an element that may differ, or
+one of a progression of steps before the repeat: what an earlier loop has kept, read in its
+order or from the last on. A repeat of period ``p`` is a stretch in which each step matches
+the one ``p`` steps later. Candidates for ``p`` are the distances at which short words of
+steps come again, as in the search for repeats in texts; each is then compared with the whole
+row at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .._graph import Constant, Literal, Node
 from .._ops import SLICE
+
+Made = TypeVar("Made")
 
 #: Length of the words whose distances are looked at.
 WORD = 24
@@ -29,8 +33,15 @@ NEAR = 64
 #: Most periods that are tried.
 TRIED = 24
 
-#: What two matching steps have in their place of an operand.
-SAME, MOVED = 1, 2
+#: Most repeats of one row that are tried.
+TRIALS = 64
+
+#: What two matching steps have in their place of an operand: one value, or numbers or elements;
+#: what lies as much further on; any other steps.
+SAME, MOVED, AWAY = 1, 2, 3
+
+#: Most operands of a step that is compared.
+WIDEST = 16
 
 
 @dataclass(frozen=True)
@@ -105,6 +116,11 @@ class Repeat:
     stop: int
     period: int
 
+    @property
+    def saved(self) -> int:
+        """How many steps it is about, less those of its first round and of a body."""
+        return self.stop - self.start - 2 * self.period
+
 
 class Row:
     """The steps of a graph in a row.
@@ -120,44 +136,61 @@ class Row:
         Those that compute something; views and leaves belong to their users.
     at:
         The number of each step.
+    wide:
+        The steps of more than :data:`WIDEST` operands, which match nothing.
     """
 
     def __init__(self, order: Sequence[Node]) -> None:
         self.steps = [n for n in order if n.operands and n.op.kind != "view"]
         self.at = {n: k for k, n in enumerate(self.steps)}
-        widths = {len(n.operands) for n in self.steps}
-        count, width = len(self.steps), max((w for w in widths if w <= WIDEST), default=0)
-        self._words: dict[Hashable, int] = {}
-        self.kind = np.zeros(count, np.int32)
-        #: For each step and place of an operand: the number of the step that it is of (-1: a
-        #: leaf), a number for leaves, one for kinds of views, one for picks.
-        shape = (width, count)
-        self.source = np.full(shape, -1, np.int32)
-        self.leaf = np.zeros(shape, np.int32)
-        self.view = np.zeros(shape, np.int32)
-        self.picks = np.zeros(shape, np.int32)
+        self.wide = [n for n in self.steps if len(n.operands) > WIDEST]
+        width = max((len(n.operands) for n in self.steps if len(n.operands) <= WIDEST), default=0)
+        words: dict[Hashable, int] = {}
+
+        def word(part: Hashable) -> int:
+            return words.setdefault(part, len(words) + 1)
+
+        # What an operand is read as: the step that it is of (-1: a leaf), and words for a leaf,
+        # for the kinds of views, and for picks.
+        kinds, plain = [], []
+        read: dict[Node, tuple[int, int, int, int]] = {}
+        free: list[int] = []
+        empty = (-1, 0, 0, 0)
+        rows: list[tuple[int, int, int, int]] = []
         for k, node in enumerate(self.steps):
-            wide = len(node.operands) > WIDEST
-            # What has very many operands matches nothing.
-            self.kind[k] = -k if wide else self._word((node.op, node.items, node.shape, node.dtype))
-            if not wide:
-                self._read(k)
-
-    def _word(self, part: Hashable) -> int:
-        return self._words.setdefault(part, len(self._words) + 1)
-
-    def _read(self, k: int) -> None:
-        for place, operand in enumerate(self.steps[k].operands):
-            x = seen_through(operand)
-            source = x.source
-            sort = type(source) if isinstance(source, (Literal, Constant)) else None
-            forms = tuple([_form(v, j == 0) for j, v in enumerate(x.views)])
-            self.view[place, k] = self._word((forms, source.shape, source.dtype, sort))
-            if x.picks:
-                self.picks[place, k] = self._word(x.picks)
-            self.source[place, k] = at = self.at.get(source, -1)
-            if at < 0:
-                self.leaf[place, k] = self._word(source)
+            plain.append((k, 0, word((node.shape, node.dtype)), 0))
+            if len(node.operands) > WIDEST:
+                kinds.append(-k)
+                rows += [empty] * width
+                continue
+            kinds.append(word((node.op, node.items, node.shape, node.dtype)))
+            for operand in node.operands:
+                at = self.at.get(operand)
+                if at is not None:
+                    rows.append(plain[at])
+                    continue
+                found = read.get(operand)
+                if found is None:
+                    x = seen_through(operand)
+                    source, at = x.source, self.at.get(x.source, -1)
+                    sort = type(source) if isinstance(source, (Literal, Constant)) else None
+                    forms = tuple([_form(v, j == 0) for j, v in enumerate(x.views)])
+                    parts: Any = (forms, sort) if forms or sort else ()
+                    view = word((source.shape, source.dtype, *parts))
+                    found = at, word(source) if at < 0 else 0, view, word(x.picks) if x.picks else 0
+                    read[operand] = found
+                    if sort is not None:
+                        free.append(view)
+                rows.append(found)
+            rows += [empty] * (width - len(node.operands))
+        table = np.array(rows, np.int32).reshape(len(self.steps), width, 4)
+        self.kind = np.array(kinds, np.int32)
+        self.source, self.leaf, self.view, self.picks = np.ascontiguousarray(
+            table.transpose(2, 1, 0)
+        )
+        #: Which kinds of views are of numbers and constants, which may differ.
+        self._free = np.zeros(len(words) + 1, bool)
+        self._free[free] = True
 
     def operand(self, k: int, place: int) -> Operand:
         """Return an operand of step ``k``."""
@@ -165,49 +198,58 @@ class Row:
 
     # ---------------------------------------------------------------- repeats
 
-    def repeat(self, rounds: int) -> Repeat | None:
-        """Return the longest repeat of at least so many rounds, of the shortest period."""
-        found: Repeat | None = None
-        for period in self._periods():
-            start, length = _longest(self._matches(period))
-            stop = start + length + 2 * period
-            if not length or stop - start < rounds * period:
-                continue
-            if found is None or stop - start > found.stop - found.start:
-                found = Repeat(start, stop, period)
-        return found
+    def repeats(self, rounds: int, least: int, make: Callable[[Repeat], Made | None]) -> list[Made]:
+        """Return what ``make`` makes of repeats of at least so many rounds and steps.
 
-    def matches(self, period: int) -> Any:
-        """Return for each place and step how the operand moves to the step ``period`` on.
+        Those that save most come first, of two that save the same the one of the shorter period.
+        They have no step in common.
+        """
+        found: list[Repeat] = []
+        for period in self._periods():
+            flags = np.concatenate([[False], self._matches(period), [False]])
+            edges = np.flatnonzero(flags[1:] != flags[:-1])
+            enough = max(rounds * period, least)
+            found += [
+                Repeat(int(start), int(stop) + 2 * period, period)
+                for start, stop in zip(edges[::2], edges[1::2], strict=True)
+                if stop + 2 * period - start >= enough
+            ]
+        made: list[Made] = []
+        for _ in range(TRIALS):
+            if not found:
+                break
+            best = max(found, key=lambda r: (r.saved, -r.period))
+            one = make(best)
+            if one is None:
+                found.remove(best)
+                continue
+            made.append(one)
+            rest = [part for r in found for part in _without(r, best)]
+            found = [r for r in rest if r.stop - r.start >= max(rounds * r.period, least)]
+        return made
+
+    def matches(self, period: int) -> tuple[Any, Any]:
+        """Return for each place and step how the operand moves to the step ``period`` on, how far.
 
         :data:`SAME` may also be another number, constant or element; 0 is no match.
         """
         source, further = self.source[:, :-period], self.source[:, period:]
         views = self.view[:, :-period] == self.view[:, period:]
         alike = self.picks[:, :-period] == self.picks[:, period:]
-        moved = (source >= 0) & (further == source + period) & alike
+        away = further - source
         # Numbers and constants of one kind have one view; of others the leaf is compared.
         leaves = self.leaf[:, :-period] == self.leaf[:, period:]
-        same = (source == further) & (leaves | self._free[self.view[:, :-period]])
-        return np.where(views & moved, MOVED, np.where(views & same, SAME, 0)).astype(np.int8)
-
-    @property
-    def _free(self) -> Any:
-        """Which kinds of views are of numbers and constants, which may differ."""
-        flags = np.zeros(len(self._words) + 1, bool)
-        for word, number in self._words.items():
-            if isinstance(word, tuple) and word[-1] in (Literal, Constant):
-                flags[number] = True
-        return flags
+        same = (away == 0) & (leaves | self._free[self.view[:, :-period]])
+        steps = (source >= 0) & (further >= 0) & alike
+        ways = np.where(steps, np.where(away == period, MOVED, AWAY), 0)
+        return np.where(views, np.where(same, SAME, ways), 0).astype(np.int8), away
 
     def _matches(self, period: int) -> Any:
         """Return which steps match one and two periods on, in the same way."""
-        ways = self.matches(period)
-        kinds = self.kind[:-period] == self.kind[period:]
-        match = kinds & np.all(ways > 0, axis=0)
-        return (
-            match[:-period] & match[period:] & np.all(ways[:, :-period] == ways[:, period:], axis=0)
-        )
+        ways, away = self.matches(period)
+        match = (self.kind[:-period] == self.kind[period:]) & np.all(ways > 0, axis=0)
+        alike = (ways[:, :-period] == ways[:, period:]) & (away[:, :-period] == away[:, period:])
+        return match[:-period] & match[period:] & np.all(alike, axis=0)
 
     def _periods(self) -> list[int]:
         count = len(self.steps)
@@ -227,15 +269,8 @@ class Row:
         return sorted(p for p, _ in often if 3 * p <= count)
 
 
-#: Most operands of a step that is compared.
-WIDEST = 16
-
-
-def _longest(flags: Any) -> tuple[int, int]:
-    """Return where the longest run of true values begins, and its length."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
-    if not len(edges):
-        return 0, 0
-    lengths = edges[1::2] - edges[::2]
-    k = int(np.argmax(lengths))
-    return int(edges[2 * k]), int(lengths[k])
+def _without(repeat: Repeat, other: Repeat) -> list[Repeat]:
+    """Return what is left of a repeat before and behind another one."""
+    before = Repeat(repeat.start, min(repeat.stop, other.start), repeat.period)
+    behind = Repeat(max(repeat.start, other.stop), repeat.stop, repeat.period)
+    return [r for r in (before, behind) if r.start < r.stop]

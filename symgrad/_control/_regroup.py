@@ -10,25 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._graph import Node, apply, topological
+from .._graph import Node, apply
 from .._ops import ASSEMBLE, RESHAPE, SLICE
 from .._state import within
-from .._trace import Traced, as_node, bind_nodes, substitute
+from .._trace import Traced, as_node, bind_nodes
 
 #: Assemblies of fewer parts stay as they are.
 PARTS = 16
-
-
-def regrouped(outputs: Sequence[Node]) -> list[Node]:
-    """Return ``outputs`` with neighbouring rows in assemblies as one part each."""
-    swap = {}
-    for node in topological(outputs):
-        if node.op is ASSEMBLE and len(node.operands) >= PARTS and node.params["disjoint"]:
-            with within(where=node.where):
-                made = _joined(node)
-            if made is not node:
-                swap[node] = made
-    return substitute(outputs, swap) if swap else list(outputs)
 
 
 class _Part(NamedTuple):
@@ -60,10 +48,13 @@ def _part(node: Node, region: Any, shape: Sequence[Any]) -> _Part:
     return _Part(node, region, stack, row, place)
 
 
-def _joined(node: Node) -> Node:
-    """Return an assembly with runs of rows as one part each."""
+def joined(node: Node) -> Node:
+    """Return an assembly of many parts with runs of rows as one part each; others as they are."""
+    if node.op is not ASSEMBLE or len(node.operands) < PARTS or not node.params["disjoint"]:
+        return node
     shape, regions = node.params["shape"], node.params["regions"]
     parts = [_part(x, r, shape) for x, r in zip(node.operands, regions, strict=True)]
+    parts.sort(key=lambda part: part.place)  # they were perhaps written from the last one on
     runs = _runs(parts)
     if len(runs) == len(parts):
         return node
