@@ -19,7 +19,7 @@ import scipy.special as sc
 
 import symgrad as sg
 from symgrad._trace import flatten
-from symgrad.errors import ArgumentError, DTypeError, TraceError
+from symgrad.errors import ArgumentError, DTypeError, ShapeError, TraceError
 
 BACKENDS = ["numpy", "llvm"]
 
@@ -729,7 +729,14 @@ def test_a_ragged_list_is_named() -> None:
 
 def assigned(x: Any, n: Any) -> Any:
     y = x.copy()
-    y[0] = n
+    y[slice(len(n)) if isinstance(n, list) else 0] = n
+    return y
+
+
+def put(x: Any, n: Any) -> Any:
+    y = x.copy()
+    np.put(y, [0], n)
+    np.place(y, y > 0, [n])
     return y
 
 
@@ -741,6 +748,10 @@ WITH_NUMBERS: dict[str, Callable[..., Any]] = {
     "remainder": lambda x, n: x % n,
     "maximum": np.maximum,
     "assigned": assigned,
+    "assigned in a list": lambda x, n: assigned(x, [n, 1, n]),
+    "filled": np.full_like,
+    "array": lambda x, n: np.array([n, 1, n], x.dtype) + x,
+    "put": put,
 }
 
 
@@ -765,8 +776,17 @@ def test_numbers_of_pythons_beside_small_types(name: str, x: Any) -> None:
                 result = found(*args)
                 assert result.dtype == want.dtype
                 np.testing.assert_array_equal(result, want)
-    with pytest.raises(OverflowError, match="out of bounds for int8"):
-        sg.compile(lambda x: np.full_like(x, 300))(SMALL)
+
+
+def test_borders_of_pad_are_one_number_or_two_for_each_axis() -> None:
+    """A longer array was cut to its first number without a word."""
+    x = np.arange(6.0).reshape(2, 3)
+    f = lambda x, c: np.pad(x, 1, constant_values=c)  # noqa: E731
+    for c in (np.array([1.0, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([7.0]), 5.0):
+        np.testing.assert_array_equal(sg.compile(f)(x, c), f(x, c))
+    for c in (np.ones(3), np.ones((3, 2))):
+        with pytest.raises(ShapeError, match="pad"):
+            sg.compile(f)(x, c)
 
 
 @pytest.mark.parametrize("backend", ["llvm", "numba", "numpy"])

@@ -29,19 +29,29 @@ def holds_traced(value: Any) -> bool:
     return is_traced(value) or isinstance(value, Size)
 
 
-def as_array(value: Any) -> Any:
+def as_array(value: Any, dtype: Any = None) -> Any:
     """Return an operand with NumPy's ``asarray``; traced values and lists of them stay traced.
 
-    A Python number becomes an array and is no longer weak in type promotion, as in NumPy.
+    A Python number becomes an array and is no longer weak in type promotion, as in NumPy. One
+    that is whole, and each whole number in a list, has to fit the type that is given.
     """
     if isinstance(value, Size):
         value = Size.lift(value)
     if is_traced(value):
-        return value if getattr(value, "weak", None) is None else value.astype(value.dtype)
+        weak = getattr(value, "weak", None) is not None
+        if dtype is None and not weak:
+            return value
+        return value.astype(value.dtype if dtype is None else dtype, copy=weak)
     if isinstance(value, (list, tuple)) and holds_traced(value):
-        return np.stack([as_array(v) for v in value])
+        return np.stack([as_array(_item(v) if dtype is not None else v, dtype) for v in value])
     require_numbers(value)
-    return np.asarray(value)
+    return np.asarray(value, dtype)
+
+
+def _item(value: Any) -> Any:
+    """Return a whole number as one of Python's, be it NumPy's."""
+    single = is_traced(value) and not value.ndim and value.dtype.kind in "iu"
+    return value.item() if single else value
 
 
 def as_arrays(values: Iterable[Any]) -> list[Any]:
@@ -133,11 +143,9 @@ def iota(size: Any, *beside: Any) -> Any:
 
 
 def full(shape: Sequence[Any], value: Any, dtype: Any, *beside: Any) -> Any:
-    """Return an array filled with a number or with a 0-d traced value."""
-    if type(value) is int:
-        value = np.full((), value, dtype)  # raises for a number that does not fit
-    value = value.astype(dtype) if is_traced(value) else np.asarray(value).astype(dtype)
-    return BROADCAST(lift(value, *beside), shape=tuple(shape))
+    """Return an array filled with a number, or with what is broadcast to it."""
+    value = lift(as_array(value, dtype), *beside)
+    return np.broadcast_to(value, shape) if value.ndim else BROADCAST(value, shape=tuple(shape))
 
 
 # ---------------------------------------------------------------- shapes

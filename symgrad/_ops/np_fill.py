@@ -220,7 +220,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write numbers in a row where a mask holds, again from the first if they are few."""
     _target(arr, "place")
-    value, mask = np.ravel(as_array(vals)), as_array(mask)
+    value, mask = np.ravel(as_array(vals, arr.dtype)), as_array(mask)
     if value.shape[0] == 0:
         raise ValueError("place: cannot insert from an empty array")
     which = np.maximum(np.cumsum(np.ravel(mask)) - 1, 0) % value.shape[0]
@@ -233,7 +233,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values at places of the flattened array."""
     _target(a, "put")
     flat = np.ravel(a).copy()
-    index, value = np.ravel(as_array(ind)), np.ravel(as_array(v))
+    index, value = np.ravel(as_array(ind)), np.ravel(as_array(v, a.dtype))
     if mode == "wrap":
         index = index % flat.shape[0]
     elif mode == "clip":

@@ -206,7 +206,7 @@ def clip(
     if isinstance(dtype, np.dtype) and dtype.kind in "iu":  # bounds beyond the type are none
         low = None if type(low) is int and low <= np.iinfo(dtype).min else low
         high = None if type(high) is int and high >= np.iinfo(dtype).max else high
-    x = as_array(a) if low is None and high is None else a
+    x = as_array(a)
     # The second of equal ones is taken: x keeps the sign of its zeros, as in NumPy.
     x = x if low is None else np.maximum(low, x)
     return x if high is None else np.minimum(high, x)

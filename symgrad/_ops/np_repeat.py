@@ -168,6 +168,8 @@ def _pad_constant(x: Any, widths: list[tuple[Any, Any]], constants: Any) -> Any:
             if dims(x) == tuple(map(as_dim, shape))
             else ASSEMBLE(x, shape=shape, regions=(region,), disjoint=True)
         )
+    if is_traced(constants) and constants.ndim:
+        constants = [list(row) if row.ndim else row for row in constants]
     for axis, (pair, values) in enumerate(zip(widths, _widths(constants, x.ndim), strict=True)):
         ends = [
             full((*x.shape[:axis], w, *x.shape[axis + 1 :]), v, x.dtype, x)

@@ -29,7 +29,7 @@ _RESHAPE = _OPS["Reshape"]
 def fitted(value: Any, shape: Shape, dtype: np.dtype[Any]) -> Node:
     """Return what is assigned as a node of the shape and type of what it is assigned to."""
     if isinstance(value, (list, tuple)):
-        value = as_array(value)
+        value = as_array(value, dtype)
     require_bounds(value, dtype, "an assignment")
     node = cast(as_node(value), dtype)
     while node.ndim > len(shape) and node.shape[0] == 1:

@@ -352,7 +352,7 @@ def complex_of(value: Any) -> Complex:
         half = _half(array.dtype)
         return Complex(*(as_traced(part.astype(half)) for part in (array.real, array.imag)))
     real = value if isinstance(value, Traced) else Traced(as_node(value), _weak(value))
-    zero = np.zeros((), real.dtype if real.dtype.kind == "f" else np.float64)
+    zero = np.zeros((), np.float64 if real.weak else np.result_type(real.dtype, np.float32))
     made: Complex = Complex.of(real, Traced(as_node(zero), float if real.weak else None))
     return made
 

@@ -20,7 +20,7 @@ from .._state import now, within
 from ..errors import TraceError
 from ._arrays import add_operators
 from ._assigned import added, decided_index, fitted, is_traced_mask, replaced, require_kind
-from ._bind import as_node, bind, bind_nodes
+from ._bind import as_node, bind, bind_nodes, require_bounds
 from ._known import known_number
 from ._mask_places import Places
 from ._masked import Masked, unmasked
@@ -265,6 +265,7 @@ class Traced(Numberless, Stored):
         target = np.dtype(dtype)
         if target == self.dtype and not copy:
             return self
+        require_bounds(self, target, "a whole number")  # Python's integers, which have no astype
         if target.kind == "c":
             return Traced.to_complex(self, target)
         made = _OPS["Cast"](self, dtype=check_dtype(target, "astype").name)

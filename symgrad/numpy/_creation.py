@@ -83,8 +83,7 @@ def array(
         object = in_rows(object)  # noqa: A001  # NumPy's name of it
     if not symbolic(object):
         return assignable(np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options))
-    x = as_array(object)
-    x = x if dtype is None else x.astype(dtype, copy=False)
+    x = as_array(object, dtype)
     if copy:
         x = x.copy(order)
     elif order in {"C", "F"} and is_traced(x):
@@ -125,9 +124,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **opt
     """
     if not symbolic(shape, fill_value):
         return assignable(np.full(shape, fill_value, dtype, order, **options))
-    value = lifted(as_array(fill_value)) if not is_traced(fill_value) else as_array(fill_value)
-    if dtype is not None:
-        value = value.astype(_dtype(dtype))
+    value = as_array(fill_value, None if dtype is None else _dtype(dtype))
+    value = value if is_traced(value) else lifted(value)
     target = sizes(shape)
     filled = BROADCAST(value, shape=target) if value.ndim == 0 else np.broadcast_to(value, target)
     return filled.copy(order)
