@@ -132,7 +132,7 @@ def owners() -> dict[str, ModuleType]:
 
 #: The sections that come first, in this order; the rest by the names of their modules.
 FIRST = (
-    "arithmetic", "transcendental", "logistic", "signs", "rounding", "logic", "elementary", "gamma",
+    "arithmetic", "transcendental", "signs", "rounding", "logic", "elementary", "gamma",
     "error_functions", "normal", "bessel",
 )  # fmt: skip
 

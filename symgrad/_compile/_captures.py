@@ -27,10 +27,10 @@ from .._runtime import MISS
 from .._state import within
 from ..errors import CaptureWarning, OutsideError
 from ._adapted import adapted_at_once, can_be_adapted
+from ._call import ALL, ARRAYS, NOTHING, Reading
 from ._compared import same
 from ._effects import SETTING, Effects, Memory
 from ._places import Walk
-from ._reading import ALL, ARRAYS, NOTHING, Reading
 from ._reads import read_by
 from ._recall import RecalledError
 from ._substitutes import Substitutes

@@ -32,17 +32,15 @@ from .._trace import (
     say_where,
     trace,
 )
-from ._call import Call, Given, without_lists
+from ._call import Call, Given, Reading, without_lists
 from ._captures import Captures
 from ._foreign import Foreign
 from ._kinds import Kinds, Recalled, say_rounding_decides
 from ._layout import layout_of, named_trees
 from ._options import P, R, check_backend, check_parallel, check_rounding, parameters_of
-from ._progress import told_if_slow
-from ._reading import Reading
 from ._recall import Recall, RecalledError, words_of
 from ._specialization import Specialization
-from ._tracebacks import SHORTENED
+from ._tracebacks import SHORTENED, told_if_slow
 from ._unfollowed import DrawnError, catches_refusals, generators_among, no_draws
 
 #: Kinds of calls that take turns, beside the last, without being looked at in Python.

@@ -35,8 +35,8 @@ from ._packing import (
     make_pack,
     make_unpack,
 )
-from ._progress import told_if_slow
 from ._recall import Recall
+from ._tracebacks import told_if_slow
 
 T = TypeVar("T")
 

@@ -19,8 +19,7 @@ from .._state import now
 from . import _products as products
 from ._borders import cut
 from ._chunked import without_few
-from ._factors import direct
-from ._legalize import legalize
+from ._legalize import direct, legalize
 from ._llvm_module import Module
 from ._numpy import numpy_steps
 from ._plan import Plan, plan

@@ -12,7 +12,7 @@ from .._op import composite, refuse
 from .._shapes import as_size, broadcast, show
 from ..errors import ShapeError
 from .banded import BAND_LU, BAND_SOLVE
-from .complex_linear import det_parts, log_det, sign_parts
+from .complex_factorizations import det_parts, log_det, sign_parts
 from .determinants import DET, LOG_DET, SIGN_DET, inverse_transpose
 from .factorizations import CHOLESKY, QR
 from .linear import LU, SOLVE, TRIANGULAR, adjoint, swapped

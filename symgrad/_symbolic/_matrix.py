@@ -17,7 +17,6 @@ import sympy as sp
 from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import Boolean
 
-from ._inverse import DetOver, Entry, LogDetOver, OfMatrix
 from ._notation import (
     Array,
     Det,
@@ -31,7 +30,7 @@ from ._notation import (
     T,
     rank,
 )
-from ._over import Over
+from ._over import DetOver, Entry, LogDetOver, OfMatrix, Over
 from ._products import (
     collected,
     diagonal_of,

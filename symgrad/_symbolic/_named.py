@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 
-from ._inverse import OfMatrix
+from ._over import OfMatrix
 
 Sizes = Mapping[sp.Symbol, Any]
 

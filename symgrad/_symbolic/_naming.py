@@ -14,7 +14,6 @@ import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 
 from ._binders import rebuilt
-from ._inverse import Entry, OfMatrix
 from ._named import (
     PLACES,
     Named,
@@ -28,6 +27,7 @@ from ._named import (
     own_indices,
     rename_bound,
 )
+from ._over import Entry, OfMatrix
 from ._patience import Patience
 from ._shorter import DEGREE, large_powers
 

@@ -7,7 +7,6 @@ from typing import Any
 import sympy as sp
 
 from ._forms import common_factor
-from ._inverse import even
 from ._notation import (
     Array,
     Diag,
@@ -22,6 +21,7 @@ from ._notation import (
     Trace,
     rank,
 )
+from ._over import even
 
 
 def transposed(e: Any) -> Any:

@@ -29,7 +29,7 @@ from ._forms import (
     one_way_round,
     without_signs,
 )
-from ._inverse import Entry
+from ._over import Entry
 from ._patience import SECONDS, Patience
 from ._printing import text
 

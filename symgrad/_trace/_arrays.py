@@ -21,9 +21,8 @@ from .._ops.np_contract import is_sparse, sparse_product
 from .._ops.np_logsumexp import logsumexp
 from .._ops.rounding import round_number
 from ..errors import ArgumentError, DTypeError, UnsupportedError
-from ._calls import call
+from ._calls import added_at, applied, call, in_turn, reduced_at, symgrads
 from ._labelled import labelled
-from ._ufuncs import added_at, applied, in_turn, reduced_at, symgrads
 
 _REDUCE: dict[np.ufunc, Callable[..., Any]] = {
     np.add: np.sum,

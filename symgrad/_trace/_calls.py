@@ -1,7 +1,11 @@
-"""NumPy's functions of values that are no arrays, carried out through the registry."""
+"""NumPy's functions of values that are no arrays, carried out through the registry.
+
+And universal functions: calls, and methods such as ``np.add.at``.
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
@@ -9,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Op, registry
+from .._forks import late_module
+from .._graph._types import check_dtype
+from .._op import Op, refuse, registry
 from .._ops.np_common import existing
-from ..errors import IndexingError, ShapeError, UnsupportedError
+from ..errors import ArgumentError, IndexingError, ShapeError, UnsupportedError
 from ._views import Layout, layout_of
 
 #: Options whose None means that they are not used.
@@ -142,3 +148,117 @@ def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         raise UnsupportedError(f"{function.__name__}: the option {next(iter(kwargs))}= "
                                "is not traced")  # fmt: skip
     return handler(*args, **kwargs)
+
+
+def symgrads(ufunc: np.ufunc) -> Any:
+    """Return what a universal function of symgrad's does with traced values; None for others."""
+    from .._runtime import origin_of  # noqa: PLC0415 - LLVM, which tracing does without
+
+    return origin_of(ufunc)
+
+
+def applied(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any = None, **options: Any) -> Any:
+    """Carry out a ufunc; with ``dtype`` it computes in that type, as NumPy's do."""
+    if registry.find(ufunc) is None and (own := symgrads(ufunc)) is not None:
+        return own(*inputs, **({} if dtype is None else {"dtype": dtype}), **options)
+    if options:
+        raise UnsupportedError(f"np.{ufunc.__name__}(..., {next(iter(options))}=) is not traced")
+    if dtype is None:
+        # np.clip of a plain array with a traced bound comes as the ufunc behind it.
+        handler = registry.handler(np.clip if ufunc.__name__ == "clip" else ufunc)
+        result = handler(*inputs)
+        return result if isinstance(handler, Op) else related(ufunc, inputs, result)
+    cast = registry.ops["Cast"]
+    name = check_dtype(np.dtype(dtype), f"np.{ufunc.__name__}(..., dtype=)").name
+    result = applied(ufunc, tuple(cast(x, dtype=name) for x in inputs))
+    if result.dtype != np.dtype(dtype):
+        raise UnsupportedError(
+            f"np.{ufunc.__name__}(..., dtype={name}) gives {result.dtype}: "
+            "leave dtype= out and use .astype on the result"
+        )
+    return result
+
+
+def in_turn(
+    ufunc: Any, method: str, x: Any, axis: Any = 0, dtype: Any = None,
+    keepdims: bool = False, **options: Any,
+) -> Any:  # fmt: skip
+    """Apply a function of two numbers to a first element and the next, and so on, by a loop."""
+    for option, value in options.items():
+        if value is not (True if option == "where" else np._NoValue):
+            refuse(getattr(ufunc, method), f"{option}= is not followed here")
+    if method == "reduce" and ufunc in (np.power, np.float_power, np.arctan2):
+        refuse(ufunc.reduce, "NumPy's own result depends on the processor: use accumulate(x)[-1]")
+    if ufunc.nin != 2 or ufunc.nout != 1:
+        raise ArgumentError(f"{method} only supported for functions of two numbers with one result")
+    if axis is None:
+        if method == "accumulate" or (x.ndim > 1 and (ufunc.identity is None or keepdims)):
+            raise ArgumentError(f"np.{ufunc.__name__}.{method} takes one axis, a number")
+        axis, x = 0, x.reshape(-1)
+    axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
+    if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
+        raise ArgumentError(
+            f"np.{ufunc.__name__}.{method}: there is no axis {axis} of an array with {x.ndim} axes"
+        )
+    kind = applied(ufunc, (x, x)).dtype if dtype is None else np.dtype(dtype)
+    if (kind.kind == "b") != (x.dtype.kind == "b") and "logical" not in ufunc.__name__:
+        refuse(getattr(ufunc, method))
+    rows = np.moveaxis(x.astype(kind), axis, 0)
+    of_all, identity = method == "reduce", ufunc.identity
+    if rows.shape[0] == 0:
+        if of_all and identity is None:
+            raise ArgumentError(
+                f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
+            )
+        last = np.full(rows.shape[1:], identity, kind) if of_all else None
+        later = rows
+    else:
+        first, later = rows[0], rows[1:]
+        if of_all and identity is not None:  # it comes first, as in NumPy
+            first, later = np.full_like(first, identity), rows
+        last = first
+        if later.shape[0] != 0:
+            scan = late_module("symgrad._api._control").scan
+            last, later = scan(lambda y, row: (applied(ufunc, (y, row)),) * 2, first, later)
+        if not of_all:
+            later = np.concatenate([rows[:1], later])
+    if not of_all:
+        return np.moveaxis(later, 0, axis)
+    return np.expand_dims(last, axis) if keepdims else last
+
+
+def added_at(ufunc: np.ufunc, target: Any, index: Any, *value: Any) -> None:
+    """Carry out ``np.add.at``: places that come more than once are added to each time."""
+    if not hasattr(target, "overwritten"):
+        raise UnsupportedError(
+            f"np.{ufunc.__name__}.at writes into a plain array, which holds numbers only: make "
+            "it by symgrad.numpy (zeros, zeros_like, array)"
+        )
+    if ufunc not in (np.add, np.subtract):
+        refuse(ufunc.at, "only np.add.at and np.subtract.at are followed")
+    target._add_at(index, value[0] if ufunc is np.add else -value[0])
+
+
+def reduced_at(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
+    """Return ``ufunc.reduceat(x, indices, axis, dtype)`` of a value that is no array.
+
+    A segment goes from its index to before the next one, the last to the end; where the next
+    index is not greater, it is the one element there.
+    """
+    name = f"np.{ufunc.__name__}.reduceat"
+    if getattr(indices, "node", None) is not None:
+        refuse(ufunc.reduceat, "its indices say what is read, so they cannot be traced: np.add.at("
+               "sums, numbers, x) adds up by traced numbers of the segments")  # fmt: skip
+    places = np.asarray(indices)
+    if places.ndim != 1 or places.dtype.kind not in "iu":
+        raise ArgumentError(f"{name} takes a list of whole numbers as indices")
+    rows = np.moveaxis(x if dtype is None else x.astype(dtype), axis, 0)
+    for place in (places.min(), places.max()) if places.size else ():
+        if place < 0 or not place < rows.shape[0]:
+            raise IndexingError(f"{name}: index {place} is out of bounds")
+    if not places.size:
+        return np.moveaxis(ufunc.reduce(rows[:1], axis=0, keepdims=True)[:0], 0, axis)
+    starts = [int(place) for place in places]
+    parts = [rows[a : max(b, a + 1)] for a, b in itertools.pairwise(starts)]
+    parts.append(rows[starts[-1] :])
+    return np.stack([ufunc.reduce(part, axis=0) for part in parts], axis=axis)

@@ -16,8 +16,8 @@ import pytest
 
 import symgrad as sg
 from symgrad._compile import _recall
-from symgrad._compile._inventory import remove, stored
 from symgrad._compile._kinds import Recalled
+from symgrad._compile._recall import remove, stored
 from symgrad.errors import ArgumentError, ShapeError
 
 Params = namedtuple("Params", "w b")  # noqa: PYI024

@@ -25,7 +25,7 @@ BY_NAME = {
     "_control/_places.py": "what loops write in place: each of the four ways of writing",
     "_control/_regroup.py": "assemblies of slices of one array are one slice",
     "_lower/_borders.py": "loops over assembled arrays become loops over slices",
-    "_lower/_factors.py": "BLAS takes the transpose of a matrix as it lies",
+    "_lower/_legalize.py": "BLAS takes the transpose of a matrix as it lies",
     "_lower/_numpy.py": "bits as NumPy's: what it copies before it multiplies",
     "_lower/_pieces.py": "where slices and assemblies have their elements from",
     "_lower/_shifted.py": "sums of assembled parts; multiples of one array are one array",

@@ -12,8 +12,7 @@ import symgrad as sg
 from symgrad._op import ArrayOp, Op, Products, registry
 from symgrad._ops.banded import band_factors, complex_band_factors
 from symgrad._ops.callback import token_of
-from symgrad._ops.complex_factorizations import as_complex, as_pairs
-from symgrad._ops.complex_linear import complex_lu_factors
+from symgrad._ops.complex_factorizations import as_complex, as_pairs, complex_lu_factors
 from symgrad._ops.linear import lu_factors
 from tests.shared import definite, well
 

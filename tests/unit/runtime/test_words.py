@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._compile import _reading, _watch
+from symgrad._compile import _call, _watch
 from symgrad._compile._cache import loaded
 from symgrad._platform import has
 from symgrad._runtime import _trials, structures
@@ -61,7 +61,7 @@ def test_calls_look_at_trials_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         g(np.ones(3))
     g(np.ones(3))
     asked: list[Any] = []
-    monkeypatch.setattr(_reading.Reading, "now", lambda self: asked.append(self))
+    monkeypatch.setattr(_call.Reading, "now", lambda self: asked.append(self))
     names["other"], names["array"], names["k"] = 2, np.ones(3), 5.0
     np.testing.assert_allclose(g(np.ones(3)), 26.0)
     assert not asked
