@@ -12,8 +12,7 @@ import sympy as sp
 import symgrad.demo._report as report
 from symgrad.cli import main
 from symgrad.demo import Problem, digits, fit, load, load_all, measure, two_point
-from symgrad.demo._fit import Jacobian, Residual, polish
-from symgrad.demo._measure import interleaved, lambdify
+from symgrad.demo._measure import Jacobian, Residual, interleaved, lambdify, polish
 from symgrad.errors import DataError
 
 # Name: observations, parameters, first and last row of data, last certified parameter.

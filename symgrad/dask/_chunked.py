@@ -40,9 +40,9 @@ from ._tasks import (
     kinds,
     part_of,
     rows_from,
+    to_bytes,
     whole,
 )
-from ._travel import to_bytes
 
 _NUMBERS = (np.ndarray, np.generic, float, complex)
 

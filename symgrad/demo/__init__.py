@@ -1,7 +1,6 @@
 """The demonstration behind ``symgrad demo``: NIST's certified regression problems."""
 
-from ._fit import Fit, digits, fit, two_point
-from ._measure import Outcome, measure
+from ._measure import Fit, Outcome, digits, fit, measure, two_point
 from ._problems import Problem, load, load_all
 from ._report import run
 

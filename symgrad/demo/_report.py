@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import sympy as sp
 
-from ._fit import digits
-from ._measure import GOAL, Outcome, explain, measure
+from ._measure import GOAL, Outcome, digits, explain, measure
 from ._problems import Problem, load, load_all
 
 #: Of each column two lines of heading, which say how wide it is; narrow enough for 80 columns.

@@ -30,10 +30,21 @@ import scipy.optimize
 from .._ops.np_common import as_array, is_traced
 from .._trace._namespace import holds, offering
 from ._fates import reasons
-from ._fits import curve_fit, least_squares, leastsq
+from ._fits import (
+    bisect,
+    brenth,
+    brentq,
+    curve_fit,
+    fsolve,
+    least_squares,
+    leastsq,
+    newton,
+    ridder,
+    root,
+    root_scalar,
+)
 from ._given import given_numbers
 from ._minimize import NonlinearConstraint, minimize, minimize_scalar
-from ._roots import bisect, brenth, brentq, fsolve, newton, ridder, root, root_scalar
 
 __all__ = [
     "NonlinearConstraint",

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("distributed")
 cloudpickle = pytest.importorskip("cloudpickle")
 
-from symgrad.dask._travel import from_bytes, to_bytes  # noqa: E402
+from symgrad.dask._tasks import from_bytes, to_bytes  # noqa: E402
 
 
 @pytest.fixture
