@@ -38,26 +38,13 @@ declare i64 @llvm.smax.i64(i64, i64)
 
 ; What chunks have in common: the arguments of @block, then the unit and the number of chunks.
 ; Sizes come first.
-%job = type { i64, i64, i64, ptr, i64, i64, ptr, i64, i64, ptr, i64, i64, i64, i1 }
+%job = type { FIELDS }
 
 ; Chunk %j: some rows of the result or, if they are more, some columns.
 define internal void @chunk(ptr %at, i64 %j) #0 {
 entry:
   %job = load %job, ptr %at
-  %m = extractvalue %job %job, 0
-  %n = extractvalue %job %job, 1
-  %k = extractvalue %job %job, 2
-  %a = extractvalue %job %job, 3
-  %ars = extractvalue %job %job, 4
-  %acs = extractvalue %job %job, 5
-  %b = extractvalue %job %job, 6
-  %brs = extractvalue %job %job, 7
-  %bcs = extractvalue %job %job, 8
-  %c = extractvalue %job %job, 9
-  %crs = extractvalue %job %job, 10
-  %ccs = extractvalue %job %job, 11
-  %count = extractvalue %job %job, 12
-  %by.rows = extractvalue %job %job, 13
+UNPACKED
   %size = select i1 %by.rows, i64 %m, i64 %n
   %unit = select i1 %by.rows, i64 SQUARE, i64 COLUMNS
   %units = udiv i64 %size, %unit
@@ -163,20 +150,7 @@ define internal void @share(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, 
     i64 %bcs, ptr %c, i64 %crs, i64 %ccs, i64 %count, i1 %by.rows, i64 %threads) #0 {
 entry:
   %job = alloca %job
-  %0 = insertvalue %job poison, i64 %m, 0
-  %1 = insertvalue %job %0, i64 %n, 1
-  %2 = insertvalue %job %1, i64 %k, 2
-  %3 = insertvalue %job %2, ptr %a, 3
-  %4 = insertvalue %job %3, i64 %ars, 4
-  %5 = insertvalue %job %4, i64 %acs, 5
-  %6 = insertvalue %job %5, ptr %b, 6
-  %7 = insertvalue %job %6, i64 %brs, 7
-  %8 = insertvalue %job %7, i64 %bcs, 8
-  %9 = insertvalue %job %8, ptr %c, 9
-  %10 = insertvalue %job %9, i64 %crs, 10
-  %11 = insertvalue %job %10, i64 %ccs, 11
-  %12 = insertvalue %job %11, i64 %count, 12
-  %13 = insertvalue %job %12, i1 %by.rows, 13
+PACKED
   store %job %13, ptr %job
   call void @RUN(ptr @chunk, ptr %job, i64 %count, i64 %threads)
   ret void
@@ -230,6 +204,16 @@ define void @PRODUCT(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b,
 }
 """
 
+#: What a chunk is told, by name.
+_JOB = {"m": "i64", "n": "i64", "k": "i64", "a": "ptr", "ars": "i64", "acs": "i64", "b": "ptr",
+        "brs": "i64", "bcs": "i64", "c": "ptr", "crs": "i64", "ccs": "i64", "count": "i64",
+        "by.rows": "i1"}  # fmt: skip
+_UNPACKED = "\n".join(f"  %{name} = extractvalue %job %job, {k}" for k, name in enumerate(_JOB))
+_PACKED = "\n".join(
+    f"  %{k} = insertvalue %job {f'%{k - 1}' if k else 'poison'}, {kind} %{name}, {k}"
+    for k, (name, kind) in enumerate(_JOB.items())
+)
+
 _NUMBERS = "\n".join(
     f"""  %{name}.short = trunc i64 %{name} to i32
   %{name}.at = getelementptr i32, ptr %numbers, i64 {place}
@@ -272,7 +256,8 @@ def product_text(kind: str, size: int) -> str:
         "KIND": kind, "PRODUCT": product_symbol(kind), "GEMM": gemm_symbol(kind),
         "BLAS": "blas", "NUMBERS": _NUMBERS, "ONE": constant_text(1, dtype),
         "ZERO": constant_text(0, dtype), "LIMIT": LIMIT, "RUN": RUN,
-        "THREADS": THREADS,
+        "THREADS": THREADS, "FIELDS": ", ".join(_JOB.values()), "UNPACKED": _UNPACKED,
+        "PACKED": _PACKED,
     }  # fmt: skip
     texts = [_BLAS, _ONLY_BLAS] if tile is None else [PANELS, BLOCK, _TEXT, _BLAS]
     if tile is not None:
