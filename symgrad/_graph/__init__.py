@@ -12,7 +12,7 @@ from ._interned import (
     remade,
     shared,
 )
-from ._leaves import Constant, Input, Iota, Literal, SizeOf, literal_form
+from ._leaves import Constant, Input, Iota, Literal, SizeOf, leaf_value, literal_form
 from ._node import Node, Static, as_sympy, element_count, topological, viewed
 from ._types import more_than_numbers, own_rules, require_numbers
 from ._where import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -145,3 +145,15 @@ def literal_form(value: Any) -> sp.Expr:
         return sp.Integer(int(number))
     # The shortest decimal for people; the oracle reads the exact binary value itself.
     return sp.Float(number)
+
+
+def leaf_value(leaf: Node, size: Callable[[Any], int]) -> Any:
+    """Return the number or array of a leaf that is no input; ``size`` gives those of dimensions."""
+    if isinstance(leaf, Literal):
+        return leaf.value
+    if isinstance(leaf, Constant):
+        return leaf.array
+    if isinstance(leaf, SizeOf):
+        return leaf.dtype.type(size(leaf.size))
+    assert isinstance(leaf, Iota)
+    return np.arange(size(leaf.size))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Body, Constant, Iota, Literal, Node, SizeOf
+from .._graph import Body, Node, leaf_value
 from .._op import Bodied, Op
 from .._ops.movement import by_rows
 from .._shapes import evaluate_dim, show
@@ -93,7 +93,7 @@ def computed(
     if now().promised:
         env = {n: by_rows(v) for n, v in env.items()}
     for leaf in program.leaves:
-        env[leaf] = leaf_value(leaf, sizes)
+        env[leaf] = leaf_value(leaf, lambda d: evaluate_dim(d, sizes))
     with np.errstate(all="ignore"):
         for node in program.steps:
             params = {k: concrete(v, sizes) for k, v in node.items}
@@ -155,18 +155,6 @@ def _owned(value: Any, taken: set[int]) -> Any:
         return np.array(value, order="C")
     taken.add(id(value))
     return value
-
-
-def leaf_value(leaf: Node, sizes: Mapping[sp.Symbol, int]) -> Any:
-    """Return the number or array that a leaf but an input is, for these sizes."""
-    if isinstance(leaf, Literal):
-        return leaf.value
-    if isinstance(leaf, Constant):
-        return leaf.array
-    if isinstance(leaf, SizeOf):
-        return leaf.dtype.type(evaluate_dim(leaf.size, sizes))
-    assert isinstance(leaf, Iota)
-    return np.arange(evaluate_dim(leaf.size, sizes))
 
 
 class Step:

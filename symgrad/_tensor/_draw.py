@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._graph import leaf_value
 from .._op import Bodied
 from .._schedule import Program, concrete
-from .._schedule._run import leaf_value
+from .._shapes import evaluate_dim
 from .._show._draw import SUFFIXES, Drawing
 from .._show._graph_view import View
 from .._show._graph_view_fold import LIMIT
@@ -148,7 +149,9 @@ def _of_program(program: Program, values: Sequence[Any]) -> View:
 def _replayed(program: Program, arrays: Sequence[Any]) -> View:
     """Return the view of the program's ops on tensors."""
     sizes = program.bind_sizes(arrays)
-    computed: dict[Any, Any] = {leaf: leaf_value(leaf, sizes) for leaf in program.leaves}
+    computed: dict[Any, Any] = {
+        leaf: leaf_value(leaf, lambda d: evaluate_dim(d, sizes)) for leaf in program.leaves
+    }
     names: dict[int, str] = {}
     kept = []  # names go by id: what they name has to stay
     for node, array in zip(program.inputs, arrays, strict=True):

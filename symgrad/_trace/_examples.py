@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, apply, topological
+from .._graph import Input, Literal, Node, apply, leaf_value, topological
 from .._op import Bodied, registry
 from .._shapes import hint
 from .._state import now
@@ -126,14 +126,8 @@ class Examples:
         self.conditions = dict.fromkeys(self.conditions, True)
 
     def _compute(self, node: Node) -> Any:
-        if isinstance(node, Literal):
-            return node.value
-        if isinstance(node, Constant):
-            return node.array
-        if isinstance(node, SizeOf):
-            return node.dtype.type(hint(node.size))
-        if isinstance(node, Iota):
-            return np.arange(hint(node.size))
+        if node.op.kind == "leaf":
+            return leaf_value(node, hint)
         params = {k: self.bind(v, self.sizes) for k, v in node.items}
         found = node.op.evaluate(*[self.values[x] for x in node.operands], **params)
         return found if isinstance(node.op, Bodied) else np.asarray(found, node.dtype)[()]

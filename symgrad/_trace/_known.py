@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, topological
+from .._graph import Input, Node, leaf_value, topological
 from .._op import Bodied
 from .._shapes import Dimension, guard, hint
 
@@ -68,14 +68,8 @@ def _evaluated(
 
 
 def _value(node: Node, values: dict[Node, Any], symbols: dict[sp.Symbol, None]) -> Any:
-    if isinstance(node, Literal):
-        return node.value
-    if isinstance(node, Constant):
-        return node.array
-    if isinstance(node, SizeOf):
-        return node.dtype.type(_fixed(node.size, symbols))
-    if isinstance(node, Iota):
-        return np.arange(_fixed(node.size, symbols))
+    if node.op.kind == "leaf":
+        return leaf_value(node, lambda size: _fixed(size, symbols))
     params = {k: _fixed(v, symbols) for k, v in node.items}
     return np.asarray(node.op.evaluate(*[values[x] for x in node.operands], **params), node.dtype)
 
