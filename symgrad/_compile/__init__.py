@@ -5,6 +5,6 @@ from ._cache import loaded, usable_folder
 from ._call import Call, Given
 from ._foreign import c_names
 from ._function import Function
-from ._options import Arrays, Backend, Differentiable, P, R, S, Ufunc, X, backend
+from ._options import Arrays, Differentiable, P, R, S, Ufunc, X, backend
 from ._recall import Stored, remove, stored
 from ._specialization import Specialization

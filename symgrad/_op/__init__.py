@@ -32,7 +32,6 @@ from ._facets import (
     Emit,
     Evidence,
     Exact,
-    Facet,
     Instr,
     Intrinsic,
     Libm,
@@ -101,4 +100,4 @@ from ._registry import (
     refused,
     registry,
 )
-from ._rules import HALF, Linear, NoRule, Partials, Products, Rule
+from ._rules import HALF, Linear, NoRule, Partials, Products

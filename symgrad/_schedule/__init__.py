@@ -5,4 +5,4 @@ from ._known import Known
 from ._program import Program, load, schedule
 from ._run import concrete
 from ._steps import Steps, body_program
-from ._text import guard_texts, shape_text, step_text, type_text
+from ._text import guard_texts, shape_text

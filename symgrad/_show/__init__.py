@@ -2,4 +2,4 @@
 
 from ._derivation import Derivation, derivation
 from ._explanation import Explanation
-from ._stages import Stage, Step, derived, paths, show, stages
+from ._stages import derived, paths, show, stages

@@ -3,14 +3,13 @@
 from .._graph._types import promote
 from .._shapes import Size
 from ._bind import as_node, bind, bind_nodes, cast
-from ._complex import Complex, complex_of, flatten_traced, is_complex, to_complex
+from ._complex import Complex, flatten_traced, is_complex, to_complex
 from ._complex_ops import bind_complex
 from ._examples import EnclosedError, Examples
 from ._formula import evaluate, partials
 from ._function import (
     Graph,
     Primal,
-    Watch,
     arrived,
     carried_out,
     close_conditions,
