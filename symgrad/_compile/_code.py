@@ -232,12 +232,6 @@ def _linkable(content: bytes) -> bytes:
     return content
 
 
-@llvm_turn()
-def optimized(text: str) -> str:
-    """Return an optimised module as LLVM assembly."""
-    return str(optimize(_parsed(text), _machine()))
-
-
 def _parsed(text: str, *context: Any) -> Any:
     """Return a verified module.
 

@@ -82,15 +82,13 @@ def _scale(e: Any, dtype: Any, n: str) -> str:
     return str(e.op(f"bitcast {t} {exponent} to double", "double"))
 
 
-def _integer(
-    name: str, evaluate: np.ufunc, emit: Any, form: Any, samples: Any = ((-9, 9), (1, 9))
-) -> Any:
+def _integer(name: str, evaluate: np.ufunc, emit: Any, form: Any) -> Any:
     return define(
         Map(name, evaluate=evaluate, domain=(sp.Integers, sp.Integers),
             types=lambda *kinds: evaluate_types(evaluate, kinds), sympy=form,
             rule=NoRule(_REASON)),
         Code(Emit(emit), source=lambda x, y: f"np.{evaluate.__name__}({x}, {y})"),
-        Evidence(samples=samples, ulp=0.0),
+        Evidence(samples=((-9, 9), (1, 9)), ulp=0.0),
         Words(f"np.{evaluate.__name__} of whole numbers."),
     )  # fmt: skip
 

@@ -272,12 +272,12 @@ def kron(a: Any, b: Any) -> Any:
     return reshaped(x * y, tuple(m * n for m, n in zip(left, right, strict=True)))
 
 
-def _cross(x: Any, y: Any, name: str) -> Any:
+def _cross(x: Any, y: Any) -> Any:
     """The cross product along the last axis."""
     for v in (x, y):
         if v.shape[-1] != 3:
             raise ShapeError(
-                f"{name} takes vectors of 3 components, not shapes {show(dims(x))} and "
+                f"cross takes vectors of 3 components, not shapes {show(dims(x))} and "
                 f"{show(dims(y))} (for 2 write a[0]*b[1] - a[1]*b[0])"
             )
     (a, b, c), (d, e, f) = ([v[..., k] for k in range(3)] for v in (x, y))
@@ -299,7 +299,7 @@ def cross(
         axisa = axisb = axisc = axis
     x = np.moveaxis(with_axes(a, 1, "cross"), axisa, -1)
     y = np.moveaxis(with_axes(b, 1, "cross"), axisb, -1)
-    return np.moveaxis(_cross(x, y, "cross"), -1, axisc)
+    return np.moveaxis(_cross(x, y), -1, axisc)
 
 
 @composite(np.linalg.cross, name="linalg.cross", samples=on_all([((3,), (3,)), ((2, 3), (2, 3))]))

@@ -76,7 +76,7 @@ class Stored(ArrayMethods):
         if source._version == view.version:
             return
         if view.path is None:
-            raise TraceError(self._unclear("the other"))
+            raise TraceError(self._unclear())
         with within(made=None):
             self._node = source.along(view.path)
         self._view = view._replace(version=source._version)
@@ -90,13 +90,13 @@ class Stored(ArrayMethods):
                 return found
         return follow(self.node, path)
 
-    def _unclear(self, which: str) -> str:
+    def _unclear(self) -> str:
         made = f" made at {self._node.where}" if self._node.where else ""
         return (
             f"whether the array{made} (shape {show(self._shape)}) shares memory with the one it "
             f"was taken from depends on how that lies in memory (a reshape or a ravel of what is "
             "turned, or has gaps; windows share it), and one of the two was assigned to, then "
-            f"{which} was used. Write instead: x.copy() where it is made, or assign through the "
+            "the other was used. Write instead: x.copy() where it is made, or assign through the "
             "original array"
         )
 
@@ -212,7 +212,7 @@ class Stored(ArrayMethods):
         view = self._view
         if view is not None and view.path is None:
             self._refresh(view)
-            view.source._lose(self._unclear("the other"))
+            view.source._lose(self._unclear())
             self._view = view = None
         if view is None:
             if not self._shape:

@@ -51,7 +51,7 @@ def _cropped(full: Any, x: Any, y: Any, mode: str) -> Any:
     return full[tuple(cuts)]
 
 
-def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+def _convolve(in1: Any, in2: Any, mode: str) -> Any:
     x, y = floats(in1), floats(in2)
     return _cropped(_full(x, y), x, y, mode)
 

@@ -18,7 +18,7 @@ import pytest
 import scipy.special as sc
 
 import symgrad as sg
-from symgrad._compile._code import optimized
+from symgrad._compile._code import _machine, _parsed, llvm_turn, optimize
 from symgrad._lower._lanes import Form
 from symgrad._lower._simd import FUNCTIONS
 from symgrad._lower._simd_variants import _definition, definitions, libm_name
@@ -279,6 +279,11 @@ def test_the_normal_distribution_of_numbers(
     with mp.workprec(200):
         normal = [(a, e) for a in x if (e := exact(mp.mpf(float(a)))) > np.finfo(dtype).tiny]
         assert max(units(f(a), e, dtype) for a, e in normal) < WORST
+
+
+@llvm_turn()
+def optimized(text: str) -> str:
+    return str(optimize(_parsed(text), _machine()))
 
 
 def test_equal_work_of_two_functions_is_done_once() -> None:
