@@ -173,8 +173,7 @@ class Ones(MatrixForm):
     def _pretty(self, printer: Any) -> Any:
         return printer._print(sp.Symbol("𝟏"))
 
-    def _mathml_presentation(self, printer: Any) -> Any:
-        return printer._print(sp.Symbol("𝟏"))
+    _mathml_presentation = _pretty
 
 
 class Eye(MatrixForm):

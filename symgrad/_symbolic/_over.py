@@ -191,15 +191,11 @@ class Over(ExprWithIntLimits):  # type: ignore[misc]
 
     __slots__ = ()
     title: ClassVar[str] = ""
+    join: ClassVar[Any]
 
     def __new__(cls, function: Any, *limits: Any) -> Any:
         """Bind the indices of ``limits``, triples ``(index, first, last)``."""
         return bound(cls, function, limits)
-
-    @staticmethod
-    def join(parts: list[Any]) -> Any:
-        """Return the function of the listed expressions."""
-        raise NotImplementedError
 
     def doit(self, **hints: Any) -> Any:
         """Expand over the range, if its ends are numbers."""
@@ -244,11 +240,10 @@ class _Extreme(Over):
         slope = self.function.diff(symbol)
         if slope == 0:
             return sp.S.Zero
-        fresh = [sp.Dummy(k.name, integer=True, nonnegative=True) for k, _, _ in self.limits]
+        limits = _fresh(self.limits)
         # The extremum inside keeps its own bound indices.
-        names = {k: f for (k, _, _), f in zip(self.limits, fresh, strict=True)}
+        names = {k: f for (k, *_), (f, *_) in zip(self.limits, limits, strict=True)}
         hit = cases((1, sp.Eq(self.function.xreplace(names), self)), (0, True))
-        limits = [(names[k], low, high) for k, low, high in self.limits]
         return Sum(hit * slope.xreplace(names), *limits) / Sum(hit, *limits)
 
 
@@ -256,22 +251,14 @@ class MaxOver(_Extreme):
     """The largest value of a formula over a range."""
 
     title = "Max"
-
-    @staticmethod
-    def join(parts: list[Any]) -> Any:
-        """Return SymPy's maximum."""
-        return sp.Max(*parts)
+    join = staticmethod(lambda parts: sp.Max(*parts))
 
 
 class MinOver(_Extreme):
     """The smallest value of a formula over a range."""
 
     title = "Min"
-
-    @staticmethod
-    def join(parts: list[Any]) -> Any:
-        """Return SymPy's minimum."""
-        return sp.Min(*parts)
+    join = staticmethod(lambda parts: sp.Min(*parts))
 
 
 def _first(parts: list[Any], better: Any) -> Any:
@@ -288,11 +275,9 @@ class ArgmaxOver(Over):
 
     title = "Argmax"
     is_integer = True
-
-    @staticmethod
-    def join(parts: list[Any]) -> Any:
-        """Return the place as a Piecewise of comparisons."""
-        return _first(parts, lambda x, y, earlier: x > y if earlier else x >= y)
+    join = staticmethod(
+        lambda parts: _first(parts, lambda x, y, earlier: x > y if earlier else x >= y)
+    )
 
 
 class ArgminOver(Over):
@@ -300,33 +285,23 @@ class ArgminOver(Over):
 
     title = "Argmin"
     is_integer = True
-
-    @staticmethod
-    def join(parts: list[Any]) -> Any:
-        """Return the place as a Piecewise of comparisons."""
-        return _first(parts, lambda x, y, earlier: x < y if earlier else x <= y)
+    join = staticmethod(
+        lambda parts: _first(parts, lambda x, y, earlier: x < y if earlier else x <= y)
+    )
 
 
 class AnyOver(Over, sp.logic.boolalg.Boolean):  # type: ignore[misc]
     """Whether a condition holds somewhere in a range."""
 
     title = "Any"
-
-    @staticmethod
-    def join(parts: list[Any]) -> Any:
-        """Return SymPy's disjunction."""
-        return sp.Or(*parts)
+    join = staticmethod(lambda parts: sp.Or(*parts))
 
 
 class AllOver(Over, sp.logic.boolalg.Boolean):  # type: ignore[misc]
     """Whether a condition holds everywhere in a range."""
 
     title = "All"
-
-    @staticmethod
-    def join(parts: list[Any]) -> Any:
-        """Return SymPy's conjunction."""
-        return sp.And(*parts)
+    join = staticmethod(lambda parts: sp.And(*parts))
 
 
 #: By the name that the records' element formulas use.

@@ -26,9 +26,4 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_argument("--problem", metavar="NAME", help="show one problem in full")
-    command.set_defaults(run=run)
-
-
-def run(options: argparse.Namespace) -> int:
-    """Run the command."""
-    return run_demo(options.problem)
+    command.set_defaults(run=lambda options: run_demo(options.problem))
