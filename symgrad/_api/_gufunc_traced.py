@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._shapes import Dimension, Shape, as_dim, broadcast, hint, is_one, normalize_axis, same
+from .._ops.np_common import dims
+from .._shapes import Dimension, Shape, broadcast, hint, is_one, normalize_axis, same
 from .._trace import Complex, Traced, flatten, require_traced
 from .._trace._bind import kind_of
 from ..errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
@@ -70,7 +71,7 @@ class Core:
             full = [_expanded(x, n, missing) for x, n in zip(parts, self.inputs, strict=True)]
             return self.f(*full)
 
-        loops = [_dims(x)[: x.ndim - len(n)] for x, n in zip(moved, inputs, strict=True)]
+        loops = [dims(x)[: x.ndim - len(n)] for x, n in zip(moved, inputs, strict=True)]
         loop, results = self._mapped(example, moved, loops)
         lengths = {**sizes, **dict.fromkeys(missing, 1)}
         check_results(results, self.outputs, lengths, loop, kinds, said)
@@ -180,7 +181,7 @@ class Core:
         """Return the lengths of the core axes, of which those of one name are equal."""
         sizes: dict[str, Dimension] = {}
         for k, (x, names) in enumerate(zip(args, inputs, strict=True)):
-            for name, size in zip(names, _dims(x)[x.ndim - len(names) :], strict=True):
+            for name, size in zip(names, dims(x)[x.ndim - len(names) :], strict=True):
                 wanted = int(name) if name.isdecimal() else sizes.setdefault(name, size)
                 if not same(size, wanted):
                     raise ShapeError(
@@ -238,7 +239,7 @@ def check_results(
             f"the function has {len(results)} results, the signature {core} has {len(axes)}"
         )
     for k, (x, names, char) in enumerate(zip(results, axes, chars, strict=True)):
-        shape = _dims(x)
+        shape = dims(x)
         wanted = *lead, *(sizes.get(name, int(name) if name.isdecimal() else 0) for name in names)
         if len(shape) != len(wanted) or not all(map(same, shape, wanted)):
             found, said = (tuple(map(hint, s[len(lead) :])) for s in (shape, wanted))
@@ -252,11 +253,6 @@ def check_results(
 
 
 # ---------------------------------------------------------------- operands
-
-
-def _dims(x: Any) -> Shape:
-    """Return the shape of an array in dimensions."""
-    return tuple(map(as_dim, x.shape))
 
 
 def _kind(x: Any) -> Any:

@@ -12,10 +12,11 @@ from .._graph import Literal, Node
 from .._guards import Guarded, settled
 from .._ops import BROADCAST, RESHAPE, SLICE, TRANSPOSE
 from .._ops.gathers import GATHER
+from .._ops.movement import is_single
 from .._ops.reductions import reduced
 from .._shapes import Dimension, Shape, as_size, dim_product
 from .._trace import as_node
-from ._index import Index, dim, is_single, traced
+from ._index import Index, dim, traced
 
 
 @dataclass(frozen=True)

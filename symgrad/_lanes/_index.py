@@ -10,6 +10,7 @@ import numpy as np
 
 from .._graph import Iota, Node
 from .._ops import RESHAPE
+from .._ops.movement import is_single
 from .._shapes import Dimension, Shape, as_dim, as_size, dim_expand
 from .._trace import Traced, as_node
 
@@ -22,11 +23,6 @@ def traced(node: Node) -> Any:
 def dim(value: Any) -> Dimension:
     """Return the normal form of a dimension."""
     return dim_expand(as_dim(value))
-
-
-def is_single(size: Dimension) -> bool:
-    """Tell whether an axis has one element by its very shape, and so repeats."""
-    return isinstance(size, int) and size == 1
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ import numpy as np
 from .._graph import Node
 from .._ops import BROADCAST, RESHAPE, SLICE, TRANSPOSE
 from .._ops.gathers import GATHER
+from .._ops.movement import is_single
 from .._shapes import Dimension, Shape, as_size, dim_product
 from .._trace import as_node
 from ._block import Block
-from ._index import Index, dim, is_single, traced
+from ._index import Index, dim, traced
 
 
 def read(node: Node, places: Sequence[Index], lanes: Shape) -> Node:

@@ -15,11 +15,12 @@ import numpy as np
 from .._graph import Literal, Node
 from .._guards import Guard, Guarded, conditions, narrowed
 from .._op import Linear, Placing
+from .._ops.movement import is_single
 from .._reverse import pull, scale
 from .._shapes import Shape
 from .._trace import as_node, cast, partials
 from ._block import Block
-from ._index import is_single, traced
+from ._index import traced
 from ._parts import at_rows, placed_rows
 from ._read import equal, read
 from ._views import Found, moved

@@ -15,10 +15,11 @@ import sympy as sp
 
 from .._graph import Node
 from .._op import ArrayOp, readers
+from .._ops.movement import is_single
 from .._shapes import Dimension, Shape, as_expr, as_size, dim_product, hint, same
 from .._trace import as_node
 from ._block import Block
-from ._index import Index, dim, flat, is_single, traced
+from ._index import Index, dim, flat, traced
 from ._read import divided, equal, inside, ravelled, read
 
 #: Blocks of a node, by one of its operands; None: lanes do not lead on.

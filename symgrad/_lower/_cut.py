@@ -14,9 +14,10 @@ import sympy as sp
 
 from .._graph import Node
 from .._op import Placing
+from .._ops.movement import is_single
 from .._shapes import as_expr, dim_product
 from ._fold import Reduction, describe, folded_from
-from ._loops import BLOCK, index_over, is_one
+from ._loops import BLOCK, index_over
 from ._plan import Nest, Store, weight
 
 #: Work of a chunk at least, in additions: about 50 us of one core. A nest is cut from twice as
@@ -59,7 +60,7 @@ class Cut:
 
 def cut_of(nest: Nest) -> Cut | None:
     """Return how to cut a nest; None if it is small, or its steps must run in order."""
-    loops = [k for k, extent in enumerate(nest.domain) if not is_one(extent)]
+    loops = [k for k, extent in enumerate(nest.domain) if not is_single(extent)]
     if not loops or _is_small(nest):
         return None
     axis = loops[0]

@@ -9,6 +9,7 @@ from typing import Any
 import sympy as sp
 
 from .._graph import Node
+from .._ops.movement import is_single
 from .._shapes import Shape
 from ._emitter import Emitter, size_parameters
 from ._plan import Store
@@ -64,14 +65,9 @@ def loop_symbol(depth: int) -> sp.Symbol:
     return sp.Symbol(f"%i{depth}", integer=True, nonnegative=True)
 
 
-def is_one(extent: Any) -> bool:
-    """Tell whether an axis has one element, so that no loop is made for it."""
-    return isinstance(extent, int) and extent == 1
-
-
 def index_over(domain: Shape) -> tuple[Any, ...]:
     """Return the index of a step of the loops over a domain: their symbols, and 0 without one."""
-    return tuple(0 if is_one(d) else loop_symbol(k) for k, d in enumerate(domain))
+    return tuple(0 if is_single(d) else loop_symbol(k) for k, d in enumerate(domain))
 
 
 class Loops:

@@ -23,10 +23,11 @@ from typing import Any
 
 from .._graph import Literal, Node
 from .._op import Placing
+from .._ops.movement import is_single
 from .._runtime._interface import llvm_type
 from .._shapes import as_expr, dim_expand
 from ._emitter import Emitter
-from ._loops import JOINED, Loops, index_over, is_one
+from ._loops import JOINED, Loops, index_over
 from ._plan import Nest, Store
 from ._values import Index, Place, Values
 
@@ -73,7 +74,7 @@ def _even(node: Node) -> bool:
     waiting, seen = [node], {node}
     while waiting:
         x = waiting.pop()
-        if isinstance(x, Literal) or all(map(is_one, x.shape)):
+        if isinstance(x, Literal) or all(map(is_single, x.shape)):
             continue
         if x.op.kind not in ("map", "view"):
             return False
@@ -84,7 +85,7 @@ def _even(node: Node) -> bool:
 
 def windows(nest: Nest) -> dict[Node, list[Window]]:
     """Return the sums of a nest that go through windows, by their targets: one for each row."""
-    if not nest.domain or is_one(nest.domain[-1]):
+    if not nest.domain or is_single(nest.domain[-1]):
         return {}
     index = index_over(nest.domain)
     targets: dict[Node, list[Store]] = {}

@@ -7,19 +7,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import (
-    INTEGER,
-    ORDER,
-    SHAPE,
-    SIZE,
-    ArrayOp,
-    Assemble,
-    Code,
-    Linear,
-    View,
-    Words,
-    define,
-)
+from .._op import INTEGER, ORDER, SHAPE, SIZE, ArrayOp, Assemble, Code, Linear, View, Words, define
 from .._shapes import (
     Dimension,
     Shape,
@@ -61,15 +49,16 @@ def unbroadcast(ct: Any, shape: tuple[Any, ...]) -> Any:
     """Sum a cotangent over the axes along which its operand was broadcast."""
     lead = ct.ndim - len(shape)
     summed = tuple(range(lead)) + tuple(
-        k + lead for k, d in enumerate(shape) if d is not ct.shape[k + lead] and _is_one(d)
-        and not _is_one(ct.shape[k + lead])
+        k + lead for k, d in enumerate(shape) if d is not ct.shape[k + lead] and is_single(d)
+        and not is_single(ct.shape[k + lead])
     )  # fmt: skip
     if summed:
         ct = np.sum(by_rows(ct), axis=summed)
     return RESHAPE(ct, shape=shape) if len(summed) > lead else ct
 
 
-def _is_one(size: Any) -> bool:
+def is_single(size: Dimension) -> bool:
+    """Tell whether an axis has one element by its very shape, and so repeats."""
     return isinstance(size, int) and size == 1
 
 
