@@ -19,17 +19,7 @@ from typing import NamedTuple
 
 from ._control import all_of, lockstep, rerolled, tidy
 from ._graph import Node, checked, shared
-from ._lower import (
-    Lowered,
-    cut,
-    direct,
-    emit,
-    legalize,
-    numpy_steps,
-    plan,
-    unroll,
-    unrolls,
-)
+from ._lower import Lowered, cut, direct, emit, legalize, numpy_steps, plan, unroll, unrolls
 from ._rewrite import rewrite
 from ._runtime import register_bytes, vector_math_default
 from ._schedule import Program, Steps, schedule

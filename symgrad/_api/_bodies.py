@@ -20,15 +20,7 @@ from .._graph import Literal, Node
 from .._reverse import pull_back
 from .._series import Series
 from .._shapes import show
-from .._trace import (
-    Complex,
-    Traced,
-    Tree,
-    as_node,
-    collect,
-    flatten_traced,
-    require_traced,
-)
+from .._trace import Complex, Traced, Tree, as_node, collect, flatten_traced, require_traced
 from ..errors import ArgumentError
 from ._opened import (
     Opened,

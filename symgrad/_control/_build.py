@@ -16,15 +16,7 @@ from .._state import within
 from .._trace import Traced, as_node, cast, promote, substitute
 from .._trace._bind import kind_of
 from ..errors import ArgumentError, ShapeError, TraceError
-from ._branch_places import (
-    Placed,
-    first_of,
-    placed_over,
-    put_back,
-    read_before,
-    used,
-    written,
-)
+from ._branch_places import Placed, first_of, placed_over, put_back, read_before, used, written
 from ._parts import Branch, Loop, pick, result
 from ._places import by_places
 from ._reroll import rerolled

@@ -16,16 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import (
-    Body,
-    Constant,
-    Input,
-    Literal,
-    Node,
-    apply,
-    remade,
-    topological,
-)
+from .._graph import Body, Constant, Input, Literal, Node, apply, remade, topological
 from .._op import PROJECTIONS, Bodied
 from .._ops import SLICE, TRANSPOSE
 from .._ops.gathers import GATHER

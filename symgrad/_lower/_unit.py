@@ -29,12 +29,7 @@ from ._fold import fill
 from ._llvm_module import Module
 from ._loops import Frame, parameter_types
 from ._nest import NestWriter
-from ._overwritten import (
-    continued,
-    overwritten,
-    starting,
-    written_over,
-)
+from ._overwritten import continued, overwritten, starting, written_over
 from ._plan import Nest, Plan
 from ._singles import product_work, write_single
 from ._sizes import sizes_of

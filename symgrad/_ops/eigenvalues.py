@@ -15,17 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._late import lapack
-from .._op import (
-    ArrayOp,
-    Code,
-    Evidence,
-    Exact,
-    Products,
-    Routine,
-    Words,
-    Written,
-    define,
-)
+from .._op import ArrayOp, Code, Evidence, Exact, Products, Routine, Words, Written, define
 from . import exactly
 from .complex_factorizations import as_complex, as_pairs
 from .linear import adjoint, batched_alike, no_formula, swapped, unit_like

@@ -17,17 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._op import (
-    ArrayOp,
-    Code,
-    Evidence,
-    Exact,
-    Products,
-    Routine,
-    Words,
-    Written,
-    define,
-)
+from .._op import ArrayOp, Code, Evidence, Exact, Products, Routine, Words, Written, define
 from . import elimination, exactly
 from .linear import (
     TRIANGULAR,

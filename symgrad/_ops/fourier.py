@@ -15,18 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import (
-    FLAG,
-    SIZE,
-    ArrayOp,
-    Code,
-    Linear,
-    Routine,
-    Words,
-    Written,
-    define,
-    one_of,
-)
+from .._op import FLAG, SIZE, ArrayOp, Code, Linear, Routine, Words, Written, define, one_of
 from .._shapes import as_dim, as_size
 from .movement import RESHAPE
 from .np_common import iota

@@ -7,18 +7,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import (
-    AXES,
-    PLACE,
-    SHAPE,
-    ArrayOp,
-    Code,
-    Gather,
-    Linear,
-    Scatter,
-    Words,
-    define,
-)
+from .._op import AXES, PLACE, SHAPE, ArrayOp, Code, Gather, Linear, Scatter, Words, define
 from .._shapes import Shape
 from .._spell import spell
 from ..errors import IndexingError

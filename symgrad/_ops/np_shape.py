@@ -9,17 +9,7 @@ import numpy as np
 from .._op import composite
 from .._shapes import as_size, dim_product, normalize_axes, normalize_axis, show
 from ..errors import ShapeError, UnsupportedError
-from .np_common import (
-    as_array,
-    declared,
-    dims,
-    is_one,
-    join,
-    on,
-    permute,
-    reshaped,
-    sizes,
-)
+from .np_common import as_array, declared, dims, is_one, join, on, permute, reshaped, sizes
 
 SHAPES = ((), (3,), (2, 3), (2, 1, 4))
 

@@ -13,20 +13,8 @@ from .._op import composite, refuse
 from ..errors import ShapeError
 from .eigenvalues import CONVENTION, general_eigen
 from .factorizations import EIGH
-from .linear import (
-    adjoint,
-    swapped,
-    unit_like,
-)
-from .np_common import (
-    Sample,
-    abs_square,
-    as_array,
-    as_float,
-    conjugated,
-    equal,
-    is_traced,
-)
+from .linear import adjoint, swapped, unit_like
+from .np_common import Sample, abs_square, as_array, as_float, conjugated, equal, is_traced
 from .np_linalg import SYMMETRIC, cholesky_factor, definite, matrix, solve_triangular, spd
 from .np_reductions import largest
 from .singular import PINV, SVD, svd_parts

@@ -10,17 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._op import (
-    ArrayOp,
-    Code,
-    Evidence,
-    Exact,
-    NoRule,
-    Routine,
-    Words,
-    Written,
-    define,
-)
+from .._op import ArrayOp, Code, Evidence, Exact, NoRule, Routine, Words, Written, define
 from . import complex_order, exactly
 from .linear import batched_alike, no_formula
 from .operands import Cores

@@ -9,15 +9,7 @@ libraries (``_libraries``). The structures that it relies on are listed and test
 
 from . import _structures as structures
 from ._entry import threads_symbol, write_entry
-from ._interface import (
-    EXHAUSTED,
-    NO_MEMORY,
-    NO_PLACE,
-    OTHER_BRANCH,
-    OUT_OF_RANGE,
-    Interface,
-    Leaf,
-)
+from ._interface import EXHAUSTED, NO_MEMORY, NO_PLACE, OTHER_BRANCH, OUT_OF_RANGE, Interface, Leaf
 from ._libraries import (
     Function,
     Variant,

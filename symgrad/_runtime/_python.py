@@ -11,15 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from ._structures import (
-    DTYPES,
-    HEADER,
-    METH_FASTCALL,
-    NUMPY_TABLE,
-    MethodDef,
-    numpy_function,
-    word,
-)
+from ._structures import DTYPES, HEADER, METH_FASTCALL, NUMPY_TABLE, MethodDef, numpy_function, word
 
 #: What a compiled function returns for arguments that it is not made for.
 MISS = object()

@@ -19,14 +19,7 @@ from .._shapes import as_expr
 from ..errors import UnsupportedError
 from ._binders import unevaluated
 from ._cases import plain_condition
-from ._derive import (
-    Function,
-    elements_of,
-    formulas,
-    named_sizes,
-    repeated_derivatives,
-    shapes_of,
-)
+from ._derive import Function, elements_of, formulas, named_sizes, repeated_derivatives, shapes_of
 from ._element import Elements, is_condition, sympy_depth, with_lengths
 from ._equation import Equation, Shape, Variable, equation_of
 from ._formula import Formula

@@ -27,14 +27,7 @@ from ._masked import Masked, unmasked
 from ._numberless import Numberless
 from ._operators import add_augmented, binary, makes_complex, matmul_in_place
 from ._stored import Stored
-from ._views import (
-    Layout,
-    Step,
-    View,
-    layout_of,
-    layout_of_result,
-    shares,
-)
+from ._views import Layout, Step, View, layout_of, layout_of_result, shares
 from ._whole import require_power
 
 _OPS = registry.ops

@@ -21,13 +21,7 @@ import scipy.interpolate
 from .._trace._namespace import offering
 from ._bsplines import BivariateSpline, BSpline, RectBivariateSpline, make_interp_spline, splev
 from ._fates import reasons
-from ._pieces import (
-    Akima1DInterpolator,
-    CubicHermiteSpline,
-    CubicSpline,
-    PchipInterpolator,
-    PPoly,
-)
+from ._pieces import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, PchipInterpolator, PPoly
 from ._scattered import RBFInterpolator, RegularGridInterpolator, interp1d, interpn
 
 __all__ = [

@@ -19,18 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
-from .._op import (
-    Code,
-    Composed,
-    Evidence,
-    Map,
-    Op,
-    Partials,
-    Positive,
-    Real,
-    Words,
-    define,
-)
+from .._op import Code, Composed, Evidence, Map, Op, Partials, Positive, Real, Words, define
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
 from .records import ORDER, elsewhere, evaluated, of_scipy, source_of
 

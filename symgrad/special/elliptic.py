@@ -27,19 +27,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import (
-    HIGHEST,
-    Code,
-    Composed,
-    Cython,
-    Evidence,
-    Map,
-    Op,
-    Partials,
-    Real,
-    Words,
-    define,
-)
+from .._op import HIGHEST, Code, Composed, Cython, Evidence, Map, Op, Partials, Real, Words, define
 from .records import UNIT, elsewhere, evaluated, of_scipy, relative, source_of
 from .tables import (
     COMPLETE_D1_LOG,

@@ -15,18 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import (
-    Code,
-    Composed,
-    Cython,
-    Evidence,
-    Map,
-    Op,
-    Partials,
-    Positive,
-    Words,
-    define,
-)
+from .._op import Code, Composed, Cython, Evidence, Map, Op, Partials, Positive, Words, define
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_sum
 from .differences import digamma_by_sums
 from .records import ORDER, POSITIVE, elsewhere, evaluated, of_scipy, relative, source_of

@@ -19,19 +19,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import (
-    Code,
-    Composed,
-    Cython,
-    Evidence,
-    Map,
-    Op,
-    Partials,
-    Positive,
-    Real,
-    Words,
-    define,
-)
+from .._op import Code, Composed, Cython, Evidence, Map, Op, Partials, Positive, Real, Words, define
 from .._ops.pairs import PAIRS, pair_product, pair_quotient, pair_sum, two_product, two_sum
 from . import precisely
 from .gamma import rgamma_pair

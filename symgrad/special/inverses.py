@@ -14,18 +14,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import (
-    Code,
-    Composed,
-    Cython,
-    Evidence,
-    Map,
-    Op,
-    Partials,
-    Positive,
-    Words,
-    define,
-)
+from .._op import Code, Composed, Cython, Evidence, Map, Op, Partials, Positive, Words, define
 from . import precisely
 from .differences import DIGAMMA_STEP
 from .distributions import (
