@@ -114,4 +114,4 @@ def _module(frame: FrameType | None) -> str:
 
 def array_class(value: Any) -> type:
     """Return the class that a result of NumPy's has: a number, or an array with axes."""
-    return np.ndarray if value.ndim else type(value.dtype.type(0))
+    return np.ndarray if value.ndim or value.boxed else type(value.dtype.type(0))

@@ -61,6 +61,8 @@ class State(NamedTuple):
         What machine code is for; None: the processor that runs this.
     doubtful:
         Whether the program comes from a file, so that no trace has looked at its constants.
+    followed:
+        Rewrites the control flow of the user's functions, where a batch has asked for it.
     """
 
     where: Any = None
@@ -81,6 +83,7 @@ class State(NamedTuple):
     backend: str | None = None
     machine: Any = None
     doubtful: bool = False
+    followed: Any = None
 
 
 #: What holds where neither a trace nor a pass runs, and no backend is chosen.

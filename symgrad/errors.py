@@ -84,6 +84,9 @@ class SymgradError(Exception):
 class TraceError(SymgradError, TypeError):
     """A traced value was used where Python needs a concrete number."""
 
+    #: Whether it was asked for a decision that no example takes: in a batch, in a loop's body.
+    undecided = False
+
 
 class ArgumentError(SymgradError, TypeError):
     """An argument of a kind that symgrad cannot take."""

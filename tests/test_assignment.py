@@ -1026,3 +1026,94 @@ def test_columns_are_written_backwards() -> None:
     for shape in ((10, 3), (7, 8), (10, 11), (40, 3)):
         x = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
         np.testing.assert_array_equal(sg.compile(f)(x), f(x))
+
+
+def root_of_either_sign(x: Any) -> Any:
+    x = np.asarray(x)
+    y, right = np.empty_like(x), x > 0
+    y[right] = np.sqrt(x[right])
+    y[~right] = -x[~right]
+    return y
+
+
+def scaled_in_place(x: Any) -> Any:
+    y = np.array(x, dtype=float)
+    z = y
+    y[...] = 3 * x
+    y += 1
+    y[()] *= 2
+    return z * x
+
+
+def cut_off(x: Any) -> Any:
+    y = np.asarray(x)
+    if np.ndim(x):
+        y = y.copy()
+    y[y < 0] = 0
+    return y + x
+
+
+def bins(x: Any) -> Any:
+    place = np.array(np.digitize(x, (0.0, 1.0, 2.0)))
+    place[np.isnan(x)] = 0
+    place -= 1
+    return np.array([1.0, 2.0, 3.0])[place] * x
+
+
+def mean_into(x: Any) -> Any:
+    out = np.empty(x.shape[1:])
+    np.nanmean(x, axis=0, out=out)
+    out = np.multiply(out, 2.0, out=out)
+    return out.item() if x.ndim == 1 else out
+
+
+def complex_number(x: Any) -> Any:
+    z = np.zeros((), complex)
+    z[()] = np.sum(x) + 2j
+    z *= 1j
+    return z.imag * z.real
+
+
+def told(x: Any) -> Any:
+    """A number has no elements to assign to; an array without axes is an array."""
+    try:
+        x[x < 0] = 0
+    except TypeError:
+        x = max(x, 0.0)
+    y = np.array(2.0)
+    return 2 * x if isinstance(y, np.ndarray) and not isinstance(y * y, np.ndarray) else x
+
+
+@pytest.mark.parametrize("x", [1.5, -0.7, np.float64(0.3), np.array([1.5, -0.3, 0.3])])
+@pytest.mark.parametrize("f", [root_of_either_sign, scaled_in_place, cut_off, bins, mean_into,
+                               complex_number, told])  # fmt: skip
+@pytest.mark.quick(2)
+def test_arrays_without_axes_are_assigned_to(f: Callable[[Any], Any], x: Any) -> None:
+    x = np.array([x, 2 * x]) if f is mean_into and np.ndim(x) == 0 else x
+    given, h = np.copy(x) if np.ndim(x) else x, 1e-6
+    np.testing.assert_allclose(sg.compile(f)(np.copy(x) if np.ndim(x) else x), f(given), rtol=1e-14)
+    if np.ndim(x) == 0:
+        assert sg.grad(f)(x) == pytest.approx((f(x + h) - f(x - h)) / (2 * h), abs=1e-8)
+
+
+def test_what_is_made_of_a_number_is_another_array() -> None:
+    def f(x: Any) -> Any:
+        y, z = np.asarray(x), np.asarray(x)
+        same = np.asarray(y)
+        y[...] = 5.0
+        return x, y, z, same
+
+    assert sg.compile(f)(2.0) == f(2.0) == (2.0, 5.0, 2.0, 5.0)
+
+
+def test_a_side_of_a_branch_assigns_to_an_array_without_axes() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(())
+        if x > 1:
+            y[()] = x * x
+        y += 1
+        return float(y)
+
+    x = np.array([0.5, 3.0])
+    np.testing.assert_array_equal(sg.vmap(f)(x), [1.0, 10.0])
+    np.testing.assert_array_equal(sg.vmap(sg.grad(f))(x), [0.0, 6.0])

@@ -577,3 +577,80 @@ def test_branches_in_a_row_do_not_hold_one_another() -> None:
     for got, want in zip(compiled(x, y), f(x.copy(), y), strict=True):
         np.testing.assert_array_equal(got, want)
     assert str(compiled.program(x, y)).count("branch(") == 8
+
+
+def checked(x: Any) -> Any:
+    """Raises on some ways, as code that checks its arguments does."""
+    assert x != 7.0, "seven"
+    if x < 0:
+        message = f"{x} is negative"
+        raise ValueError(message)
+    if x < 1:
+        y = np.sqrt(x)
+    elif x < 4:
+        y = 2 * x
+    else:
+        raise OverflowError("large")
+    return y * sorted_out(x)
+
+
+def sorted_out(x: Any) -> Any:
+    if x > 3:
+        return x * x
+    if x > 0.2:
+        return np.exp(x)
+    raise RuntimeError("small")
+
+
+CHECKED = [0.5, 2.0, 3.5]
+RAISED = {-1.0: ValueError, 5.0: OverflowError, 7.0: AssertionError, 0.1: RuntimeError}
+
+
+def test_errors_are_raised_where_an_example_decides() -> None:
+    f = sg.compile(checked, control_flow=True)
+    for x in CHECKED:
+        assert f(x) == pytest.approx(checked(x), rel=1e-15)
+        assert sg.grad(f)(x) == pytest.approx(sg.grad(checked)(x), rel=1e-14)
+    for x, error in RAISED.items():
+        with pytest.raises(error):
+            f(x)
+
+
+def test_an_error_in_a_batch_is_nan() -> None:
+    every = np.array([*CHECKED, *RAISED])
+    wanted = np.array([*map(checked, CHECKED), *[np.nan] * len(RAISED)])
+    np.testing.assert_allclose(sg.vmap(checked)(every), wanted, rtol=1e-15)
+    slopes = [*map(sg.grad(checked), CHECKED), *[np.nan] * len(RAISED)]
+    found = sg.vmap(sg.grad(checked))(every)
+    np.testing.assert_allclose(found[:3], slopes[:3], rtol=1e-14)
+
+
+def test_an_error_that_no_result_can_show() -> None:
+    def place(x: Any) -> Any:
+        if x < 0:
+            raise ValueError("negative")
+        return np.rint(x).astype(int)
+
+    with pytest.raises(TraceError, match=r"`raise` depends on .*test_control_flow.py"):
+        sg.vmap(place)(np.array([1.0, 2.0]))
+
+
+def test_a_batch_follows_ifs_and_loops_into_what_is_called() -> None:
+    def anomaly(m: Any, e: Any) -> Any:
+        x = m
+        while abs(x - e * np.sin(x) - m) > 1e-13:
+            x = x - (x - e * np.sin(x) - m) / (1 - e * np.cos(x))
+        return x
+
+    def distance(m: Any, e: Any) -> Any:
+        return branch(1 - e * np.cos(anomaly(m, e)))
+
+    def branch(r: Any) -> Any:
+        return r if r > 1 else 1 / r
+
+    m, e = np.linspace(0.1, 3.0, 7), np.linspace(0.0, 0.6, 7)
+    for f in (distance, sg.grad(distance), sg.grad(sg.grad(distance), 1)):
+        found = sg.vmap(f)(m, e)
+        np.testing.assert_allclose(found, [f(*x) for x in zip(m, e, strict=True)], rtol=1e-9)
+    jacobian = sg.jacobian(lambda m: sg.vmap(distance)(m, e))(m)
+    np.testing.assert_allclose(np.diagonal(jacobian), sg.vmap(sg.grad(distance))(m, e))

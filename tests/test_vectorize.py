@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import erf, log, sqrt
 from typing import Any
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -119,3 +120,20 @@ def test_control_flow_of_lambdas() -> None:
     for f in (one, two, made(4.0)):
         g = sg.vmap(sg.compile(f, control_flow=True))
         np.testing.assert_array_equal(g(X), [f(x) for x in X])
+
+
+@numba.vectorize
+def root(x: float) -> float:
+    if x < 0:
+        raise ValueError("negative")
+    return np.sqrt(x)
+
+
+def test_errors_in_functions_of_numbers() -> None:
+    """As Python of one number; of an array the elements without a result are nan."""
+    f = sg.compile(lambda x: root(x))
+    assert f(4.0) == 2.0
+    with pytest.raises(ValueError, match="negative"):
+        f(-1.0)
+    np.testing.assert_array_equal(f(X), [np.nan, *np.sqrt(X[1:])])
+    assert sg.grad(lambda x: root(x))(4.0) == 0.25

@@ -16,8 +16,9 @@ import numpy as np
 
 from .._compile._users import installed
 from .._state import now, within
-from .._trace import Traced
+from .._trace import Traced, flatten
 from .._trace._arrays import COMPARED, REFLECTED
+from .._trace._examples import decided
 from .._trace._known import known_number
 from .._trace._whole import size_bits
 from ..errors import ArgumentError, NumberError, SymgradError, TraceError
@@ -125,6 +126,32 @@ class Flow:
         return Sides(values).carried_out(test, yes, no)
 
     @staticmethod
+    def unless(
+        test: Any, error: Callable[..., Any], state: Mapping[str, Any],
+        follows: Callable[..., Any] | None = None,
+    ) -> Any:  # fmt: skip
+        """Carry out ``if test: raise error`` and what follows.
+
+        In a batch, and where a branch or loop leads there, no example decides: what the function
+        returns then is nan where Python raises.
+        """
+        values = tuple(state.values())
+        known = decided(test.node, bool) if open_question(test) else bool(test)
+        if known:
+            error(*values)
+        if known is not None:
+            return follows(*values) if follows else None
+        found = follows(*values) if follows else None
+        leaves, tree = flatten(found)
+        if not any(_inexact(x) for x in leaves):
+            raise TraceError(
+                "`raise` depends on numbers that differ between the examples of a batch or the "
+                "steps of a loop, and no real result of the function follows that could be nan. "
+                "Write instead: test the arguments outside, or return np.where(test, np.nan, y)"
+            )
+        return tree.unflatten([np.where(test, np.nan, x) if _inexact(x) else x for x in leaves])
+
+    @staticmethod
     def choose(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
         """Carry out ``a if test else b``."""
         if not open_question(test):
@@ -210,6 +237,11 @@ class Flow:
     def negated(value: Any) -> Any:
         """Carry out ``not a``."""
         return np.logical_not(value) if open_question(value) else not value
+
+
+def _inexact(x: Any) -> bool:
+    """Tell whether a result may be nan."""
+    return isinstance(x, float) or getattr(x, "dtype", np.dtype(bool)).kind in "fc"
 
 
 def _kept(passed: Any, after: Any, before: Any) -> bool:

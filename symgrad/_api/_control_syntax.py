@@ -36,6 +36,7 @@ from ._statements import (
     exits_by_return,
     located,
     plain,
+    raises,
     returns,
     strip,
     walk,
@@ -171,6 +172,15 @@ class _Rewriter(ast.NodeTransformer):
         done: list[ast.stmt] = []
         for k, s in enumerate(statements):
             rest = list(statements[k + 1 :])
+            if isinstance(s, ast.Assert):
+                s = _if_not(s)
+            if isinstance(s, ast.If):
+                if rest and raises(rest) and _closed(s, rest):
+                    rest = []
+                if raises(s.body) or raises(s.orelse):
+                    return [*done, *self.unless(s, rest, tail)]
+                if (lifted := _error_of_chain(s)) is not None:
+                    return [*done, *self.unless(lifted, [s, *rest], tail)]
             if isinstance(s, ast.If) and tail and exits_by_return([*s.body, *s.orelse]):
                 return [*done, *self.early(s, rest)]
             done += self.statement(s)
@@ -228,6 +238,26 @@ class _Rewriter(ast.NodeTransformer):
             located(ast.Return(call), s),
         ]
 
+    def unless(self, s: ast.If, rest: list[ast.stmt], tail: bool) -> list[ast.stmt]:
+        """``if test: raise error``, and what follows where nothing is raised."""
+        test, body, orelse = self.visit(s.test), s.body, s.orelse
+        if not raises(body):
+            test, body, orelse = _call("negated", test, s), orelse, body
+        rest = [*orelse, *rest]
+        error, follows = self.name("error"), self.name("follows")
+        if not tail:
+            names = assigned(body)
+            call = _call("unless", test, _name(error), _state(names), s)
+            kept = [_define(error, names, body, s), located(ast.Expr(call), s)]
+            return [*kept, *self.block(rest, False)]
+        names = [*assigned([*body, *rest]), *self.around([*body, *rest])]
+        call = _call("unless", test, _name(error), _state(names), _name(follows), s)
+        return [
+            _define(error, names, body, s),
+            _define(follows, names, self.block(rest, True) or [located(ast.Pass(), s)], s),
+            located(ast.Return(call), s),
+        ]
+
     def loop(self, s: ast.While) -> list[ast.stmt]:
         lent = self.lent(s.body)
         names = [*assigned(s.body), *lent]
@@ -281,6 +311,44 @@ class _Rewriter(ast.NodeTransformer):
 
 
 # ---------------------------------------------------------------- making code
+
+
+def _if_not(s: ast.Assert) -> ast.If:
+    """Return ``assert test, message`` as ``if``."""
+    error = located(
+        ast.Call(ast.Name("AssertionError", ast.Load()), [s.msg] if s.msg else [], []), s
+    )
+    test = located(ast.UnaryOp(ast.Not(), s.test), s)
+    made: ast.If = located(ast.If(test, [located(ast.Raise(error), s)], []), s)
+    return made
+
+
+def _closed(s: ast.If, rest: list[ast.stmt]) -> bool:
+    """Put what follows ``if`` and its ``elif``s under ``else``, if all of them return."""
+    last = s
+    while returns(last.body) and len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
+        last = last.orelse[0]
+    if not returns(last.body) or last.orelse:
+        return False
+    last.orelse = rest
+    return True
+
+
+def _error_of_chain(s: ast.If) -> ast.If | None:
+    """Take the last ``else: raise error`` off ``if`` and its ``elif``s: as ``if`` of its own.
+
+    Where it raises nothing the last test holds: what stands under that is for all others.
+    """
+    tests, last, before = [s.test], s, None
+    while len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
+        last, before = last.orelse[0], last
+        tests.append(last.test)
+    if before is None or not raises(last.orelse):
+        return None
+    none = ast.UnaryOp(ast.Not(), ast.BoolOp(ast.Or(), copy.deepcopy(tests)))
+    before.orelse = last.body
+    error: ast.If = located(ast.If(none, last.orelse, []), s)
+    return error
 
 
 class _Followed(ast.NodeTransformer):

@@ -21,9 +21,9 @@ from ._control import cond
 
 def arrays_of(value: Any) -> list[Traced]:
     """Return the traced arrays, which can be assigned to, of a value: two if it is complex."""
-    if isinstance(value, Complex) and value.ndim:
+    if isinstance(value, Complex) and (value.ndim or value.boxed):
         return [value.real, value.imag]
-    return [value] if isinstance(value, Traced) and value.ndim else []
+    return [value] if isinstance(value, Traced) and (value.ndim or value.boxed) else []
 
 
 #: What else may be changed on one side of a branch, and is not to be on the other.

@@ -199,6 +199,11 @@ def returns(statements: Sequence[ast.stmt]) -> bool:
     return isinstance(last, (ast.Return, ast.Raise))
 
 
+def raises(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a block always ends by ``raise``."""
+    return returns(statements) and not leaves(statements)
+
+
 def counts(s: ast.For) -> bool:
     """Tell whether a loop is ``for i in range(...)``."""
     return (

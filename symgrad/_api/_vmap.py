@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._control import batch_examples
+from .._forks import late_module
 from .._graph import Input, Node
 from .._shapes import Dimension, as_size, same, show
-from .._trace import Traced, argument_name, as_node, collect, flatten_traced, require_traced
-from ..errors import ArgumentError, ShapeError
+from .._state import now, within
+from .._trace import Traced, Tree, argument_name, as_node, collect, flatten_traced, require_traced
+from ..errors import ArgumentError, ShapeError, TraceError
 from ._opened import widths_of
 
 Axes = Any  # an int, None, or a tuple of them, one for each argument
@@ -61,7 +63,7 @@ def vmap_body(
             raise ArgumentError("vmap needs at least one argument with a batch axis")
         if batches is not None:
             batches.append((size, replaced))
-        nodes, tree, leaves = collect(function(*new, **kwargs))
+        nodes, tree, leaves = _traced(function, new, kwargs)
         results = []
         widths = widths_of(tree, leaves)
         axes = _spread(out_axes, len(widths), "out_axes", "results")
@@ -79,6 +81,28 @@ def vmap_body(
         return tree.unflatten(x[0] if isinstance(x, tuple) else results[x] for x in leaves)
 
     return body
+
+
+def _traced(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[list[Node], Tree, list[Any]]:
+    """Return the nodes of an example's results.
+
+    Python's decisions cannot be taken for all examples at once, so a function that takes some is
+    traced once more with its control flow, and that of what it calls, rewritten.
+    """
+    followed = now().followed
+    if followed is None:
+        try:
+            return collect(function(*args, **kwargs))
+        except TraceError as error:
+            if not error.undecided:
+                raise
+            if now().examples is not None:
+                now().examples.refusal = None  # it is asked no more
+            followed = late_module("symgrad._api._control_flow").Following()
+    with within(followed=followed):
+        return collect(followed.called(function)(*args, **kwargs))
 
 
 def _spread(axes: Axes, count: int, name: str, what: str) -> Sequence[int | None]:

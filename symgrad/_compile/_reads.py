@@ -152,6 +152,9 @@ def _data(walk: Walk, value: Any, at: At) -> None:
     if kind is not np.ndarray and users_class(kind):
         read_instance(walk, value, at._replace(fixed=FIXED))
     if isinstance(value, np.ndarray) and value.dtype.char not in "fdFDbBhHiIlLqQ?":
+        if kind is not np.ndarray:  # whose tolist() may be of its own: structures with units
+            walk.note(text, "is", value, name)
+            return
         walk.note(f"_sg_repr({text}.tolist())", "equal", repr(value.tolist()), name)
         return
     if isinstance(value, np.generic) and value.dtype.char not in "fdFD":

@@ -185,7 +185,7 @@ def _read_foreign(walk: Walk, value: Any, at: At) -> None:
     if isinstance(value, GENERATORS):
         walk.generators.append(value)
         return
-    if hasattr(value, "to_numpy"):  # tables of pandas and others, whose data lie deep in them
+    if hasattr(type(value), "to_numpy"):  # tables of pandas and others, whose data lie deep in them
         walk.note(f"_sg_table({at.text})", "equal", table_form(value), at.name)
         return
     if isinstance(value, functools._lru_cache_wrapper):  # calls this one whatever it says

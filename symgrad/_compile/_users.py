@@ -154,7 +154,7 @@ _HOMES = _homes()
 _HERE = str(Path(__file__).parents[1]) + os.sep
 
 
-#: The flag of classes that were made by a class statement.
+#: The flag of classes that were made by a class statement, or at run time in C.
 _IN_PYTHON = 1 << 9
 
 
@@ -205,7 +205,8 @@ def package_of(root: Any) -> str | None:
 
 def users_class(kind: type) -> bool:
     """Tell whether a class is the user's: written in Python, and not installed."""
-    return bool(kind.__flags__ & _IN_PYTHON) and not of_library(kind.__module__)
+    made = kind.__flags__ & _IN_PYTHON and not kind.__module__.startswith("_cython_")
+    return bool(made) and not of_library(kind.__module__)
 
 
 # ---------------------------------------------------------------- objects
@@ -257,7 +258,8 @@ def slots_of(kind: type) -> Iterator[str]:
 
 def attributes(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield an object's own attributes: those in its dictionary, and in slots."""
-    yield from getattr(value, "__dict__", {}).items()
+    if has_dictionary(value):  # not that of another: list[int] answers with the list's
+        yield from value.__dict__.items()
     for key in slots_of(type(value)):
         with contextlib.suppress(AttributeError):  # not set
             yield key, object.__getattribute__(value, key)

@@ -144,10 +144,12 @@ def version_of(value: Any) -> Any:
         version = version_of(original)
         same = version is original or type(original) is not type(value.dist)
         return value if same else version(*value.args, **value.kwds)
+    if not callable(value):  # nor to be asked for names: to some, six.moves', asking is importing
+        return value
     name = getattr(value, "__name__", None) or getattr(value, "name", None)
     if name is None and kind.__module__ == "scipy.stats._multivariate":
         name = kind.__name__.removesuffix("_gen")
-    if not isinstance(name, str) or not callable(value):
+    if not isinstance(name, str):
         return value
     for home in map(sys.modules.get, MODULES):
         if home is not None and vars(home).get(name) in (value, _wrapped(value)):

@@ -185,6 +185,17 @@ class Complex(ArrayMethods, Pair):
         """Return the value as an array of its own, which lies so."""
         return Complex(self._real.own(layout), self._imag.own(layout))
 
+    @property
+    def boxed(self) -> bool:
+        """Whether it is an array though it has no axes."""
+        return self._real.boxed
+
+    def in_box(self) -> Complex:
+        """Return what ``np.asarray`` makes of it: of a number an array without axes."""
+        if self.ndim or self.boxed:
+            return self
+        return Complex(self._real.in_box(), self._imag.in_box())
+
     def sharing(self, source: Any) -> Complex:
         """Return the value as a view of ``source`` that is not followed where one is written."""
         return Complex(*(getattr(self, k).sharing(getattr(source, k)) for k in ("real", "imag")))
@@ -206,7 +217,7 @@ class Complex(ArrayMethods, Pair):
         self._imag[index] = value.imag if value.dtype.kind == "c" else 0.0
 
     def _in_place(self, name: str, other: Any) -> Any:
-        if not self.ndim:
+        if not self.ndim and not self.boxed:
             return NotImplemented
         self[...] = Traced.with_complex(_OPS[name], (self, other), {})
         return self

@@ -179,10 +179,15 @@ def attempt() -> Iterator[None]:
         raise
 
 
+def undecided(node: Node) -> bool:
+    """Tell whether no example has a number for it: in a batch, in the body of a loop."""
+    examples: Examples | None = now().examples
+    return examples is not None and examples.value(node) is None
+
+
 def unknown(node: Node) -> str:
     """Say why a value has no numbers."""
-    examples: Examples | None = now().examples
-    if examples is not None and examples.value(node) is None:
+    if undecided(node):
         return "whose numbers differ between the examples of a batch or the steps of a loop"
     return "which has no numbers yet"
 

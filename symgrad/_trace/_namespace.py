@@ -19,8 +19,8 @@ from .._ops.np_common import as_array, existing, is_traced
 from .._shapes import Size
 from .._state import now
 from ._calls import PLACES, call
-from ._complex import complex_of, is_complex
-from ._traced import as_traced
+from ._complex import Complex, complex_of, is_complex
+from ._traced import Traced, as_traced
 
 #: Functions with an argument that is a list of several things, not a list that is an array.
 OF_LISTS = frozenset((
@@ -55,9 +55,10 @@ def stacked(value: Any) -> Any:
 
 
 def assignable(made: Any) -> Any:
-    """Return a new array of numbers; while tracing as one that traced values can go into."""
-    plain = type(made) is np.ndarray and made.ndim and made.dtype.kind in "fc"
-    return lifted(made) if plain and now().guards is not None else made
+    """Return a new array; while tracing one of numbers as one that traced values can go into."""
+    if type(made) is np.ndarray and made.dtype.kind in "fc" and now().guards is not None:
+        made = lifted(made)
+    return made.in_box() if isinstance(made, (Traced, Complex)) else made
 
 
 def lifted(value: Any) -> Any:

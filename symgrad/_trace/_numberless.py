@@ -12,7 +12,7 @@ from .._graph import Input, own_rules, scipy_call
 from .._op import refused, registry
 from .._shapes import show
 from ..errors import TraceError
-from ._examples import decided, unknown
+from ._examples import decided, undecided, unknown
 from ._known import known_number, known_value
 
 
@@ -50,7 +50,9 @@ class Numberless:
     node: Any
     dtype: Any
 
-    def _leaked(self, wanted: str, instead: str, *, of_one: bool = False) -> NoReturn:
+    def _leaked(
+        self, wanted: str, instead: str, *, of_one: bool = False, decides: bool = False
+    ) -> NoReturn:
         """Refuse; ``of_one``: what NumPy refuses, too, of an array that has not one element."""
         made = f", made at {self.node.where}" if self.node.where else ""
         name = "a traced value"
@@ -66,6 +68,7 @@ class Numberless:
         )
         if not of_one or all(d == 1 for d in self.node.shape):
             refused(error)
+        error.undecided = decides and not self.node.shape and undecided(self.node)
         raise error
 
     def __bool__(self) -> bool:
@@ -82,6 +85,7 @@ class Numberless:
             "np.where(condition, a, b), sg.cond(condition, f, g), or let compile(f, "
             "control_flow=True) rewrite the function; np.logical_and(a, b) or `&` for `and`",
             of_one=True,
+            decides=True,
         )
 
     def __float__(self) -> float:
@@ -113,6 +117,7 @@ class Numberless:
             "an index (`range(x)`, `list[x]`)",
             "np.take(array, x) with symgrad.numpy as np, or pass an int",
             of_one=True,
+            decides=True,
         )
 
     def __complex__(self) -> complex:

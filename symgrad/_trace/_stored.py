@@ -30,7 +30,7 @@ NO_STEPS: tuple[Step, ...] = ()
 class Stored(ArrayMethods):
     """A traced array as memory: what it is just now, what it is a view of, and writing to it."""
 
-    __slots__ = ("_node", "_scope", "_version", "_view", "_writes", "layout", "weak")
+    __slots__ = ("_node", "_scope", "_version", "_view", "_writes", "boxed", "layout", "weak")
 
     def __init__(self, node: Node, weak: type | None = None):
         self._node = node
@@ -39,6 +39,7 @@ class Stored(ArrayMethods):
         self._writes: Writes | Lost | None = None
         self._version = 0
         self.layout = Layout.RUN  # what is sure of it, as NumPy's array would lie
+        self.boxed = False  # without axes an array all the same, which can be assigned to
         self._scope = now().scope
 
     @property
@@ -145,6 +146,15 @@ class Stored(ArrayMethods):
         """Return the value as an array of its own, which lies so."""
         made = type(self)(self.node, self.weak)
         made.layout = layout if made.ndim > 1 else Layout.RUN
+        made.boxed = self.boxed
+        return made
+
+    def in_box(self) -> Self:
+        """Return what ``np.asarray`` makes of it: of a number an array without axes."""
+        if self._shape or self.boxed:
+            return self
+        made = type(self)(self.node)
+        made.boxed = True
         return made
 
     def seen_from(self, twin: Self) -> Self:
@@ -153,7 +163,7 @@ class Stored(ArrayMethods):
         if view is None:
             return twin
         made = type(self)(self.node, self.weak)
-        made.layout = self.layout
+        made.layout, made.boxed = self.layout, self.boxed
         path = view.path if view.source._view is None else None
         made._view = View(twin, path, twin._version, view.writable)
         return made
@@ -215,11 +225,11 @@ class Stored(ArrayMethods):
             view.source._lose(self._unclear())
             self._view = view = None
         if view is None:
-            if not self._shape:
+            if not self._shape and not self.boxed:
                 raise TypeError(
-                    "a number does not support item assignment, nor does a traced array without "
-                    "axes, which counts as one. Write instead: np.where(mask, value, x), or make "
-                    "it by np.atleast_1d(x)"
+                    "a number does not support item assignment, nor does what NumPy computes from "
+                    "numbers. Write instead: np.where(mask, value, x), or make it an array by "
+                    "np.array(x) or np.atleast_1d(x)"
                 )
             if isinstance(self._writes, Lost):
                 self._writes.settle()

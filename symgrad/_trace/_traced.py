@@ -151,7 +151,7 @@ class Traced(Numberless, Stored):
 
     def _in_place(self, name: str, sign: str, other: Any) -> Any:
         """Carry out ``x += other`` for all that know the array; numbers are made anew."""
-        if not self._shape and self._view is None:
+        if not self._shape and self._view is None and not self.boxed:
             return NotImplemented
         result = Traced(bind(_OPS[name], (self, other), {}))
         require_kind(self.dtype, result.dtype, sign)

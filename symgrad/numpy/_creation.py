@@ -89,7 +89,7 @@ def array(
     elif order in {"C", "F"} and is_traced(x):
         x = x.unsure(Layout.RUN if order == "C" or x.ndim < 2 else Layout.UNKNOWN)
     missing = ndmin - x.ndim
-    return reshaped(x, (*(1,) * missing, *x.shape)) if missing > 0 else x
+    return reshaped(x, (*(1,) * missing, *x.shape)) if missing > 0 else assignable(x)
 
 
 def _as(original: Callable[..., Any], fixed: str | None = None) -> Callable[..., Any]:
@@ -128,7 +128,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **opt
     value = value if is_traced(value) else lifted(value)
     target = sizes(shape)
     filled = BROADCAST(value, shape=target) if value.ndim == 0 else np.broadcast_to(value, target)
-    return filled.copy(order)
+    return assignable(filled.copy(order))
 
 
 def _filled(original: Callable[..., Any], value: int) -> Callable[..., Any]:
@@ -136,7 +136,7 @@ def _filled(original: Callable[..., Any], value: int) -> Callable[..., Any]:
         if not symbolic(shape) and not ((now().guards is not None) and _known_type(dtype)):
             return original(shape, float if dtype is None else dtype, order, **options)
         made = BROADCAST(lifted(_dtype(dtype).type(value)), shape=sizes(shape))
-        return made if order == "C" else made.copy(order)
+        return assignable(made if order == "C" else made.copy(order))
 
     filled.__name__ = filled.__qualname__ = original.__name__
     filled.__doc__ = f"Same as ``np.{original.__name__}``; sizes may be symbolic."
