@@ -654,3 +654,68 @@ def test_a_batch_follows_ifs_and_loops_into_what_is_called() -> None:
         np.testing.assert_allclose(found, [f(*x) for x in zip(m, e, strict=True)], rtol=1e-9)
     jacobian = sg.jacobian(lambda m: sg.vmap(distance)(m, e))(m)
     np.testing.assert_allclose(np.diagonal(jacobian), sg.vmap(sg.grad(distance))(m, e))
+
+
+def by_break(a: Any) -> Any:
+    x = a
+    for i in range(50):
+        step = (x * x - a) / (2 * x)
+        x = x - step
+        steps = i
+        if abs(step) < 1e-12:
+            break
+    return x + steps
+
+
+def by_return(a: Any) -> Any:
+    x = a
+    for _ in range(50):
+        step = (x * x - a) / (2 * x)
+        x -= step
+        if abs(step) < 1e-12:
+            return x
+    raise RuntimeError("no root")
+
+
+def endless(a: Any) -> Any:
+    x, n = a, 0
+    while True:
+        step = (x * x - a) / (2 * x)
+        x -= step
+        n += 1
+        if abs(step) < 1e-12 or n > 40:
+            break
+        if n > 30:
+            raise RuntimeError("no root")
+    return x
+
+
+def with_else(a: Any) -> Any:
+    total = 0.0
+    for i in range(2, 12):
+        if a * i % 3 < 1:
+            continue
+        total += a * i
+        if total > 40:
+            total = -total
+            break
+    else:
+        total += 100.0
+    return total
+
+
+@pytest.mark.parametrize("f", [by_break, by_return, endless, with_else])
+def test_loops_that_are_left_early_in_batches(f: Any) -> None:
+    a = np.array([0.3, 0.7, 1.5, 3.0])
+    np.testing.assert_allclose(sg.vmap(f)(a), [*map(f, a)], rtol=1e-14)
+    np.testing.assert_allclose(sg.vmap(sg.grad(f))(a), [*map(sg.grad(f), a)], rtol=1e-12)
+
+
+def test_an_error_on_every_way() -> None:
+    def f(x: Any) -> Any:
+        if x > 1:
+            raise ValueError("large")
+        raise RuntimeError("small")
+
+    with pytest.raises(RuntimeError, match="small"):
+        sg.vmap(f)(np.array([0.5, 2.0]))

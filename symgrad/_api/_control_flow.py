@@ -6,11 +6,13 @@ may be set in a block, but what a loop carries, and what both sides of a branch 
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import reduce
 from types import FunctionType, MethodType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from .._trace._whole import size_bits
 from ..errors import ArgumentError, NumberError, SymgradError, TraceError
 from ._control import cond, fori_loop, while_loop
 from ._control_syntax import FLOW, converted
-from ._control_writes import Carried, Sides
+from ._control_writes import COPIED, Carried, Sides
 
 #: ``range`` of up to this many steps, known beforehand, is unrolled as Python does.
 UNROLLED = 8
@@ -65,6 +67,20 @@ UNSET = _Unset()
 def open_question(test: Any) -> bool:
     """Tell whether a truth value is known only when the program runs."""
     return isinstance(test, Traced) and not test.shape and known_number(test.node) is None
+
+
+_UNSAID = (
+    "`raise` depends on numbers that differ between the examples of a batch or the steps of a "
+    "loop, and no real result that could be nan tells of it. Write instead: test the arguments "
+    "outside, or return np.where(test, np.nan, y)"
+)
+
+
+class Errors(NamedTuple):
+    """The conditions under which a function raises, and the body in which they hold."""
+
+    tests: list[Any]
+    scope: object
 
 
 class Flow:
@@ -125,31 +141,38 @@ class Flow:
             return (yes if test else no)(*values)
         return Sides(values).carried_out(test, yes, no)
 
+    # ---------------------------------------------------------------- errors
+
+    @staticmethod
+    def errors() -> Errors:
+        """Return what is to hold the conditions under which a function raises."""
+        return Errors([], now().scope)
+
     @staticmethod
     def unless(
-        test: Any, error: Callable[..., Any], state: Mapping[str, Any],
-        follows: Callable[..., Any] | None = None,
-    ) -> Any:  # fmt: skip
-        """Carry out ``if test: raise error`` and what follows.
-
-        In a batch, and where a branch or loop leads there, no example decides: what the function
-        returns then is nan where Python raises.
-        """
-        values = tuple(state.values())
+        test: Any, error: Callable[..., Any], state: Mapping[str, Any], errors: Errors
+    ) -> None:
+        """Carry out ``if test: raise error``; in a batch note the condition."""
         known = decided(test.node, bool) if open_question(test) else bool(test)
-        if known:
-            error(*values)
-        if known is not None:
-            return follows(*values) if follows else None
-        found = follows(*values) if follows else None
-        leaves, tree = flatten(found)
-        if not any(_inexact(x) for x in leaves):
-            raise TraceError(
-                "`raise` depends on numbers that differ between the examples of a batch or the "
-                "steps of a loop, and no real result of the function follows that could be nan. "
-                "Write instead: test the arguments outside, or return np.where(test, np.nan, y)"
-            )
-        return tree.unflatten([np.where(test, np.nan, x) if _inexact(x) else x for x in leaves])
+        if known and now().scope is None:
+            error(*state.values())
+        if known or known is None:  # or known on a side of a branch that may not be taken
+            if errors.scope is not now().scope:
+                raise TraceError(_UNSAID)
+            errors.tests.append(test)
+
+    @staticmethod
+    def result(errors: Errors, value: Any) -> Any:
+        """Return what a function returns: nan for the examples for which it has raised."""
+        if not errors.tests:
+            return value
+        leaves, tree = flatten(value)
+        if not any(map(_inexact, leaves)):
+            raise TraceError(_UNSAID)
+        raised = reduce(np.logical_or, errors.tests)
+        return tree.unflatten([np.where(raised, np.nan, x) if _inexact(x) else x for x in leaves])
+
+    # ---------------------------------------------------------------- choices
 
     @staticmethod
     def choose(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
@@ -239,6 +262,30 @@ class Flow:
         return np.logical_not(value) if open_question(value) else not value
 
 
+def _begun(
+    body: Callable[..., Any], state: Mapping[str, Any], lent: Sequence[str]
+) -> Mapping[str, Any]:
+    """Return the variables before a loop, with zeros for those that have no value there.
+
+    Python would not know them after a loop of no steps. One step tells what they are.
+    """
+    if not any(v is UNSET for n, v in state.items() if n not in lent):
+        return state
+    try:
+        found = body(*[copy.copy(v) if isinstance(v, COPIED) else v for v in state.values()])
+    except SymgradError:  # the loop itself says what is wrong
+        return state
+    pairs = zip(state.items(), found, strict=True)
+    return {n: _zeros(v) if old is UNSET else old for (n, old), v in pairs}
+
+
+def _zeros(value: Any) -> Any:
+    if isinstance(value, Traced) and value.weak is None:
+        return np.zeros_like(value)
+    kind = value.weak if isinstance(value, Traced) else type(value)
+    return kind(0) if kind in (bool, int, float) else UNSET
+
+
 def _inexact(x: Any) -> bool:
     """Tell whether a result may be nan."""
     return isinstance(x, float) or getattr(x, "dtype", np.dtype(bool)).kind in "fc"
@@ -281,6 +328,13 @@ class Following(Flow):
 
     def __init__(self) -> None:
         self._known: dict[Any, Any] = {}
+
+    def loop(  # type: ignore[override]
+        self, test: Callable[..., Any], body: Callable[..., Any], state: Mapping[str, Any],
+        lent: Sequence[str],
+    ) -> Any:  # fmt: skip
+        """Carry out ``while``; variables that a step sets first are known after it."""
+        return Flow.loop(test, body, _begun(body, state, lent), lent)
 
     def called(self, function: Any) -> Any:
         """Return a function with its control flow rewritten, or as it is."""

@@ -27,6 +27,7 @@ from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..errors import ArgumentError
+from ._jumps import without_jumps
 from ._statements import (
     assigned,
     code_of,
@@ -55,7 +56,7 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     """Return ``function`` with its control flow as calls of ``flow``'s methods.
 
     If ``flow`` has a method ``called``, that is given each function that is called, and returns
-    what is called in its place.
+    what is called in its place. Then loops that are left early become loops of the flow, too.
 
     Raises
     ------
@@ -76,8 +77,9 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
             "or a notebook cell"
         )
     strip(definition)
-    made = _Rewriter(function, definition).function(definition)
-    if hasattr(flow, "called"):
+    follows = hasattr(flow, "called")
+    made = _Rewriter(function, definition, follows).function(definition)
+    if follows:
         _Followed().visit(made)
     # Free variables stay free: the code is compiled within a function that has them.
     free = [*function.__code__.co_freevars, FLOW]
@@ -97,13 +99,17 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     return result
 
 
+#: The name for what a function has raised, as far as no example decides.
+ERRORS = "__flow_errors"
 #: The name for what is handed to a side of a branch only to be read, or written to.
 UNUSED = "__flow_unused"
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, function: FunctionType, definition: ast.FunctionDef) -> None:
-        self.count = 0
+    def __init__(
+        self, function: FunctionType, definition: ast.FunctionDef, left: bool = False
+    ) -> None:
+        self.count, self.left = 0, left
         # Names of the function's own, and of those within it.
         self.own = {
             n.id if isinstance(n, ast.Name) else n.arg if isinstance(n, ast.arg) else n.name
@@ -163,8 +169,12 @@ class _Rewriter(ast.NodeTransformer):
         self.count += 1
         return f"__flow_{what}{self.count}"
 
+    def variable(self, what: str) -> str:
+        self.count += 1
+        return f"__{what}{self.count}"
+
     def function(self, definition: ast.FunctionDef) -> ast.FunctionDef:
-        definition.body = self.block(definition.body, tail=True)
+        definition.body = self.ending(definition.body, definition)
         return definition
 
     def block(self, statements: Sequence[ast.stmt], tail: bool) -> list[ast.stmt]:
@@ -183,6 +193,11 @@ class _Rewriter(ast.NodeTransformer):
                     return [*done, *self.unless(lifted, [s, *rest], tail)]
             if isinstance(s, ast.If) and tail and exits_by_return([*s.body, *s.orelse]):
                 return [*done, *self.early(s, rest)]
+            if self.left and isinstance(s, (ast.For, ast.While)):
+                made = without_jumps(s, self.variable, tail)
+                loop = next((x for x in made or () if isinstance(x, ast.While)), None)
+                if made is not None and loop is not None and self.plain(loop.body):
+                    return [*done, *self.block([*made, *rest], tail)]
             done += self.statement(s)
         return done
 
@@ -199,6 +214,8 @@ class _Rewriter(ast.NodeTransformer):
             inner = getattr(s, part, None)
             if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt):
                 setattr(s, part, self.block(inner, tail=False))
+        for handler in getattr(s, "handlers", ()):
+            handler.body = self.block(handler.body, tail=False)
         return [self.expressions(s)]
 
     def expressions(self, s: Any) -> Any:
@@ -229,12 +246,14 @@ class _Rewriter(ast.NodeTransformer):
         """``if test: return a`` and what follows: two ways to the function's result."""
         body = [*s.body, *([] if returns(s.body) else copy.deepcopy(rest))]
         orelse = [*s.orelse, *([] if returns(s.orelse) else rest)]
+        if raises(body) or raises(orelse):
+            return self.unless(located(ast.If(s.test, body, orelse), s), [], tail=True)
         names = [*assigned([*body, *orelse]), *self.around([*body, *orelse])]
         yes, no = self.name("then"), self.name("else")
         call = _call("either", self.visit(s.test), _name(yes), _name(no), _state(names), s)
         return [
-            _define(yes, names, self.block(body, True) or [located(ast.Pass(), s)], s),
-            _define(no, names, self.block(orelse, True) or [located(ast.Pass(), s)], s),
+            _define(yes, names, self.ending(body, s), s),
+            _define(no, names, self.ending(orelse, s), s),
             located(ast.Return(call), s),
         ]
 
@@ -243,20 +262,21 @@ class _Rewriter(ast.NodeTransformer):
         test, body, orelse = self.visit(s.test), s.body, s.orelse
         if not raises(body):
             test, body, orelse = _call("negated", test, s), orelse, body
-        rest = [*orelse, *rest]
-        error, follows = self.name("error"), self.name("follows")
-        if not tail:
-            names = assigned(body)
-            call = _call("unless", test, _name(error), _state(names), s)
-            kept = [_define(error, names, body, s), located(ast.Expr(call), s)]
-            return [*kept, *self.block(rest, False)]
-        names = [*assigned([*body, *rest]), *self.around([*body, *rest])]
-        call = _call("unless", test, _name(error), _state(names), _name(follows), s)
-        return [
-            _define(error, names, body, s),
-            _define(follows, names, self.block(rest, True) or [located(ast.Pass(), s)], s),
-            located(ast.Return(call), s),
-        ]
+        error, names = self.name("error"), assigned(body)
+        call = _call("unless", test, _name(error), _state(names), _name(ERRORS), s)
+        made = [_define(error, names, body, s), located(ast.Expr(call), s)]
+        return [*made, *self.block([*orelse, *rest], tail)]
+
+    def ending(self, statements: list[ast.stmt], like: ast.AST) -> list[ast.stmt]:
+        """Rewrite the statements of a function, whose results tell what was raised."""
+        made = self.block(statements, tail=True)
+        if not any(isinstance(n, (ast.Raise, ast.Assert)) for n in walk(statements)):
+            return made or [located(ast.Pass(), like)]
+        _Results().block(made)
+        if not returns(statements):
+            made.append(_result(None, like))
+        first = ast.Assign([ast.Name(ERRORS, ast.Store())], _call("errors", like))
+        return [located(first, like), *made]
 
     def loop(self, s: ast.While) -> list[ast.stmt]:
         lent = self.lent(s.body)
@@ -311,6 +331,26 @@ class _Rewriter(ast.NodeTransformer):
 
 
 # ---------------------------------------------------------------- making code
+
+
+class _Results(ast.NodeTransformer):
+    """Has what a function returns pass through ``flow.result``."""
+
+    def block(self, statements: list[ast.stmt]) -> None:
+        statements[:] = [self.visit(s) for s in statements]
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        return _result(node.value, node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    visit_Lambda = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
+
+
+def _result(value: ast.expr | None, like: ast.AST) -> Any:
+    call = _call("result", _name(ERRORS), value or located(ast.Constant(None), like), like)
+    return located(ast.Return(call), like)
 
 
 def _if_not(s: ast.Assert) -> ast.If:

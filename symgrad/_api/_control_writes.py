@@ -27,7 +27,7 @@ def arrays_of(value: Any) -> list[Traced]:
 
 
 #: What else may be changed on one side of a branch, and is not to be on the other.
-_COPIED = (Traced, Complex, np.ndarray, list, dict, set)
+COPIED = (Traced, Complex, np.ndarray, list, dict, set)
 
 
 class Sides:
@@ -71,7 +71,7 @@ def _copied(value: Any, twins: Mapping[int, Traced]) -> Any:
     """Return a value as it is among copies of the arrays that it is or sees."""
     parts = [x.seen_from(twins[id(x.root)]) for x in arrays_of(value)]
     if not parts:
-        return copy.copy(value) if isinstance(value, _COPIED) else value
+        return copy.copy(value) if isinstance(value, COPIED) else value
     return Complex(*parts) if len(parts) == 2 else parts[0]
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from types import CodeType
@@ -83,6 +84,7 @@ class Captures:
         self._own: set[str] = set()
         self._changes: Counter[str] = Counter()
         self._ignored: set[str] = set()
+        self._absent: set[str] = set()
         self.memory = Memory()
 
     def given(self, objects: tuple[Any, ...]) -> Captures:
@@ -216,15 +218,21 @@ class Captures:
             self.memory.look(walk, names, differs)
 
     def _walk(self) -> Walk:
-        return read_by(self._root, self._objects, self._opaque, self._adapted)
+        walk = read_by(self._root, self._objects, self._opaque, self._adapted)
+        self._absent = walk.absent
+        return walk
 
     def fallback(self, reading: Reading, error: Exception) -> bool:
         """Trace in another way from now on after an error; False if there is none left.
 
-        First with NumPy's names bound to symgrad's, then with fewer data.
+        First with NumPy's names bound to symgrad's, then with fewer data; and once more where the
+        trace has imported what its copy had to have.
         """
         if isinstance(error, OutsideError):
             return False
+        if self._adapted and self._absent & sys.modules.keys():
+            self._readings = []
+            return True
         if not self._adapted and not isinstance(error, KeptError):
             walk = self._walk()
             self._adapted = can_be_adapted(walk)

@@ -247,8 +247,11 @@ class Function(Foreign, Travels, Generic[P, R]):
 
     def _computed(self, call: Call, out: Any, name: str) -> tuple[Any, Specialization, Given]:
         """Return the result of a call, and what it was computed with."""
-        found, given = self._found(call, kernel=name != "numpy")
+        found, given = self._found(call, kernel=name != "numpy", likely=True)
         result = found.result(given.leaves, out, name)
+        if result is MISS and found.conditions:
+            found, given = self._found(call, kernel=name != "numpy")
+            result = found.result(given.leaves, out, name)
         if result is MISS and found.program.sizes:
             # For these sizes its arithmetic would leave 64 bits: a trace of their own has numbers
             # for them, which do not.
@@ -275,20 +278,22 @@ class Function(Foreign, Travels, Generic[P, R]):
 
     def _found(
         self, call: Call, *, frozen: bool = False, short: bool = True, kernel: bool = False,
-        fixed: bool = False,
+        fixed: bool = False, likely: bool = False,
     ) -> tuple[Specialization, Given]:  # fmt: skip
         """Return what is known of calls with such arguments, and what this call gives it.
 
         ``frozen``: what the function reads besides its arguments is a constant. ``short``: short
         axes have sizes of their own. ``kernel``: nothing but the kernel is asked for. ``fixed``:
-        just for these sizes.
+        just for these sizes. ``likely``: what may be known of them, as its code will tell.
         """
         captures = self._captures.given(call.objects)
         way = captures.way
         for attempt in itertools.count():
             reading, values = captures.now(frozen)
             given = call.with_data(reading, values, self._dynamic and not fixed, short)
-            known = self._kinds.find(given.signature, given.leaves)
+            known = self._kinds.find(given.signature, given.leaves, likely)
+            if known is None and likely:
+                known = self._kinds.find(given.signature, given.leaves)
             if known is not None:
                 return known, given
             try:

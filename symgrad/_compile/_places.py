@@ -128,6 +128,8 @@ class Walk:
         Names that the code assigns to.
     mentioned:
         All names in the code.
+    absent:
+        Modules that the code imports, and that nobody has imported yet.
     formats:
         Whether it makes text of values.
     known:
@@ -165,6 +167,7 @@ class Walk:
         self.main: dict[str, Any] | None = None
         self.stored: set[str] = set()
         self.mentioned: set[str] = set()
+        self.absent: set[str] = set()
         self.formats = False
         self.pinned: set[int] = set()
         self.cells_of: dict[Place, int] = {}

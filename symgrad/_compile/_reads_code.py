@@ -242,8 +242,11 @@ def _globals(walk: Walk, f: FunctionType, at: At, names: Names) -> None:
             imported = ".".join([*package.split(".")[: 1 - level or None], imported]).strip(".")
         module = sys.modules.get(imported)
         enter(("import", imported), module)
+        if module is None:
+            walk.absent.add(imported)
         if module is None or of_library(module):
             continue
+        walk.absent |= {f"{imported}.{k}" for k in listed if k not in vars(module)}
         walk.mentioned |= set(listed)
         walk.visit(module, at.within(walk.constant(module), imported, fixed=at.fixed or BOUND))
 

@@ -106,6 +106,11 @@ class Specialization:
         values = self.values(leaves)
         return program.admits(values) and program.holds(*values)
 
+    def admits_sizes(self, leaves: Sequence[Any]) -> bool:
+        """Tell whether the trace holds for the sizes of these arguments."""
+        program = self.admission
+        return not program.guards or program.admits(self.values(leaves))
+
     def values(self, leaves: Sequence[Any]) -> list[Any]:
         """Return the program's inputs among the leaves of a call."""
         return [as_input(leaves[k]) for k in self.takes]
