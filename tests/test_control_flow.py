@@ -719,3 +719,15 @@ def test_an_error_on_every_way() -> None:
 
     with pytest.raises(RuntimeError, match="small"):
         sg.vmap(f)(np.array([0.5, 2.0]))
+
+
+def test_a_loop_widens_what_it_carries() -> None:
+    scale = np.float64(0.5)
+
+    def f(x: Any) -> Any:
+        while x > 1:
+            x = x * scale
+        return x
+
+    a = np.array([0.5, 5.0], np.float32)
+    np.testing.assert_array_equal(sg.vmap(f)(a), [f(x) for x in a])

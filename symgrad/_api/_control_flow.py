@@ -23,7 +23,7 @@ from .._trace._arrays import COMPARED, REFLECTED
 from .._trace._examples import decided
 from .._trace._known import known_number
 from .._trace._whole import size_bits
-from ..errors import ArgumentError, NumberError, SymgradError, TraceError
+from ..errors import ArgumentError, DTypeError, NumberError, SymgradError, TraceError
 from ._control import cond, fori_loop, while_loop
 from ._control_syntax import FLOW, converted
 from ._control_writes import COPIED, Carried, Sides
@@ -262,21 +262,24 @@ class Flow:
         return np.logical_not(value) if open_question(value) else not value
 
 
-def _begun(
-    body: Callable[..., Any], state: Mapping[str, Any], lent: Sequence[str]
-) -> Mapping[str, Any]:
-    """Return the variables before a loop, with zeros for those that have no value there.
+def _begun(body: Callable[..., Any], state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the variables before a loop as a step leaves them: with a value, and of its type.
 
-    Python would not know them after a loop of no steps. One step tells what they are.
+    Those that have none are zero: after a loop of no steps Python would not know them.
     """
-    if not any(v is UNSET for n, v in state.items() if n not in lent):
-        return state
     try:
         found = body(*[copy.copy(v) if isinstance(v, COPIED) else v for v in state.values()])
     except SymgradError:  # the loop itself says what is wrong
         return state
     pairs = zip(state.items(), found, strict=True)
-    return {n: _zeros(v) if old is UNSET else old for (n, old), v in pairs}
+    return {n: _zeros(v) if old is UNSET else _widened(old, v) for (n, old), v in pairs}
+
+
+def _widened(old: Any, new: Any) -> Any:
+    if not isinstance(new, Traced) or not isinstance(old, Traced) or old.dtype == new.dtype:
+        return old
+    wide = np.result_type(old.dtype, new.dtype)
+    return old.astype(wide) if wide == new.dtype and old.shape == new.shape else old
 
 
 def _zeros(value: Any) -> Any:
@@ -333,8 +336,13 @@ class Following(Flow):
         self, test: Callable[..., Any], body: Callable[..., Any], state: Mapping[str, Any],
         lent: Sequence[str],
     ) -> Any:  # fmt: skip
-        """Carry out ``while``; variables that a step sets first are known after it."""
-        return Flow.loop(test, body, _begun(body, state, lent), lent)
+        """Carry out ``while``; variables that a step sets first, or widens, are so throughout."""
+        if any(v is UNSET for n, v in state.items() if n not in lent):
+            state = _begun(body, state)
+        try:
+            return Flow.loop(test, body, state, lent)
+        except DTypeError:
+            return Flow.loop(test, body, _begun(body, state), lent)
 
     def called(self, function: Any) -> Any:
         """Return a function with its control flow rewritten, or as it is."""

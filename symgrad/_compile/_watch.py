@@ -135,6 +135,10 @@ class Watch(Words):
                 value = self._value(inner)
                 self.content(value)
                 return packed_form(value), None
+            case ast.Call(ast.Name("_sg_repr"), [inner]):
+                value = self._value(inner)
+                self.members(value)
+                return repr(value), None
             case ast.Tuple([ast.Starred(inner)]):
                 value = self._value(inner)
                 if not isinstance(value, MappingProxyType):  # a class's

@@ -148,6 +148,13 @@ TRIALS: list[tuple[Callable[[], Any], Callable[[Words, Any], Any], Change, list[
          (lambda x: setitem(x[1], "b", 1),)],
     ),
     (
+        lambda: {"first", 2, 7},
+        Words.members,
+        (len,),
+        [(set.add, 3), (set.discard, 2), (lambda x: x.update(range(99)),), (set.clear,),
+         (lambda x: (x.remove(2), x.add(10)),)],
+    ),
+    (
         lambda: np.arange(6).reshape(2, 3),
         Words.array,
         (len,),

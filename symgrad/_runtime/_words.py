@@ -41,6 +41,9 @@ from ._tables import COUNT_AT, ENTRY, KEYS_AT, Tables, Thing, UnwatchedError
 
 LENGTH_AT, LIST_AT, CELL_AT = HEADER, HEADER + 8, HEADER
 
+#: In a set the size of its table less one, and of what size a member there is.
+MASK_AT, MEMBER = HEADER + 16, 16
+
 #: An object's dictionary where Python manages it, or the values while there is none.
 MANAGED_AT, INLINE_AT = -24, -32
 
@@ -262,6 +265,18 @@ class Words(Tables):
         for x in items:
             if type(x) not in _FIXED:
                 self.content(x)
+
+    def members(self, value: set[Any]) -> None:
+        """Watch what a set of plain values holds, and in which order."""
+        if type(value) is not set or not {*map(type, value)}.issubset(_FIXED):
+            raise UnwatchedError
+        self.held += [value, *value]
+        for at in (LENGTH_AT, MASK_AT):  # how many there are and were, the table and its size
+            self.still(id(value) + at)
+            self.still(id(value) + at + 8)
+        size = MEMBER * (word(id(value) + MASK_AT) + 1)
+        table = word(id(value) + MASK_AT + 8)
+        self.block(table, self.through(id(value) + MASK_AT + 8, table, table, size))
 
 
 def _slot(descriptor: Any) -> int:

@@ -15,6 +15,7 @@ from .._disguise import class_of
 from .._forks import late_module
 from .._op import refuse
 from .._ops.np_common import as_array, is_traced
+from .._state import now
 from .._trace._views import Layout, layout_of
 from ..errors import ArgumentError, UnsupportedError
 from ._creation import array, symbolic
@@ -196,11 +197,8 @@ class vectorize(np.vectorize):  # type: ignore[misc]  # noqa: N801
             raise UnsupportedError(
                 "np.vectorize of traced values takes no signature=. Write instead: sg.vmap"
             )
-        api = late_module("symgrad._api._transforms")
-        try:
-            function = api.compile(self.pyfunc, control_flow=True)
-        except ArgumentError:  # its source is not at hand
-            function = self.pyfunc
+        followed = now().followed or late_module("symgrad._api._control_flow").Following()
+        function = followed.called(self.pyfunc)
         named: dict[Any, Any] = dict(enumerate(args)) | kwargs
         fixed = {k: x for k, x in named.items() if k in self.excluded}
         # NumPy makes arrays of all others; a Series has its numbers' own.
@@ -220,7 +218,8 @@ class vectorize(np.vectorize):  # type: ignore[misc]  # noqa: N801
             return self._typed(element(*given))
         rest = iter(arrays)
         flat = [next(rest).reshape(-1) if np.ndim(x) else x for x in given]
-        found = api.vmap(element, tuple([0 if np.ndim(x) else None for x in given]))(*flat)
+        vmap = late_module("symgrad._api._transforms").vmap
+        found = vmap(element, tuple([0 if np.ndim(x) else None for x in given]))(*flat)
         shape = arrays[0].shape
         if isinstance(found, tuple):
             return tuple(self._typed(x.reshape(shape), k) for k, x in enumerate(found))
