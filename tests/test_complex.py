@@ -33,6 +33,8 @@ HOLOMORPHIC: dict[str, Callable[[Any], Any]] = {
     "Arcsin": mp.asin, "Arccos": mp.acos, "Arctan": mp.atan, "Sinh": mp.sinh, "Cosh": mp.cosh,
     "Tanh": mp.tanh, "Arcsinh": mp.asinh, "Arccosh": mp.acosh, "Arctanh": mp.atanh,
     "Sinc": lambda z: mp.sin(mp.pi * z) / (mp.pi * z),
+    "Gamma": mp.gamma, "Rgamma": mp.rgamma, "Loggamma": mp.loggamma, "Erf": mp.erf,
+    "Erfc": mp.erfc, "Erfi": mp.erfi, "Erfcx": lambda z: mp.exp(z * z) * mp.erfc(z),
 }  # fmt: skip
 OF_TWO = {
     "Add": lambda z, w: z + w, "Subtract": lambda z, w: z - w, "Multiply": lambda z, w: z * w,

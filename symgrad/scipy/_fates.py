@@ -161,6 +161,31 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
         """),
         (REFUSED, "np.linalg of .toarray() is traced", "*"),
     ],
+    "special": [
+        (PASSED, "makes numbers or polynomials of whole numbers", """
+            ai_zeros bei_zeros beip_zeros ber_zeros bernoulli berp_zeros bi_zeros c_roots
+            cg_roots chebyc chebys chebyt chebyu ellip_harm ellip_harm_2 ellip_normal erf_zeros
+            errstate euler factorialk fresnel_zeros fresnelc_zeros fresnels_zeros gegenbauer
+            genlaguerre geterr h_roots he_roots hermite hermitenorm j_roots jacobi jn_zeros
+            jnjnp_zeros jnp_zeros jnyn_zeros js_roots kei_zeros keip_zeros kelvin_zeros
+            ker_zeros kerp_zeros l_roots la_roots laguerre legendre mathieu_even_coef
+            mathieu_odd_coef obl_cv_seq p_roots pro_cv_seq ps_roots roots_chebyc roots_chebys
+            roots_chebyt roots_chebyu roots_gegenbauer roots_genlaguerre roots_hermite
+            roots_hermitenorm roots_jacobi roots_laguerre roots_legendre roots_sh_chebyt
+            roots_sh_chebyu roots_sh_jacobi roots_sh_legendre s_roots seterr sh_chebyt sh_chebyu
+            sh_jacobi sh_legendre stirling2 t_roots ts_roots u_roots us_roots y0_zeros y1_zeros
+            y1p_zeros yn_zeros ynp_zeros
+        """),
+        (REFUSED, "lpmv and eval_legendre are traced, of known degrees and orders", """
+            assoc_laguerre assoc_legendre_p assoc_legendre_p_all legendre_p legendre_p_all lqmn lqn
+            sph_harm_y_all sph_legendre_p sph_legendre_p_all
+        """),
+        (REFUSED, "sg.implicit_root of the distribution function, which is traced, inverts it", """
+            bdtri bdtrik bdtrin btdtria btdtrib chdtriv fdtridfd gdtria gdtrib nbdtri nbdtrik
+            nbdtrin nrdtrimn nrdtrisd pdtri pdtrik stdtridf
+        """),
+        (REFUSED, "no derivative of it is known here: sg.custom_jvp, or sg.pure_callback", "*"),
+    ],
     "stats": [
         (PASSED, "draws or describes random things outside of traced code", """
             rv_continuous rv_discrete rv_histogram make_distribution Mixture Normal

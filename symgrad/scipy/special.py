@@ -16,8 +16,9 @@ from __future__ import annotations
 import scipy.special
 
 from .._trace._namespace import offering
+from ._fates import reasons
 
 #: All names are SciPy's, which documents them.
 __all__: list[str] = []
 
-__getattr__, __dir__ = offering(scipy.special, globals())
+__getattr__, __dir__ = offering(scipy.special, globals(), reasons("special"))

@@ -33,6 +33,7 @@ from .._op import (
     define,
 )
 from .._ops.pairs import two_product
+from . import complex_parts
 from .normal import bell, hazard_excess
 from .records import UNARY
 from .tables import (
@@ -67,13 +68,13 @@ BELL = define(
 )  # fmt: skip
 ERF = define(
     Map("Erf", functions=(sc.erf,), domain=UNARY, sympy=sp.erf,
-        rule=Partials(lambda y, x: ((2 / ROOT_PI) * BELL(x),))),
+        rule=Partials(lambda y, x: ((2 / ROOT_PI) * BELL(x),)), parts=complex_parts.erf),
     Code(Libm("erf")),
     Evidence(samples=(-3, 3)),
 )  # fmt: skip
 ERFC = define(
     Map("Erfc", functions=(sc.erfc,), domain=UNARY, sympy=sp.erfc,
-        rule=Partials(lambda y, x: ((-2 / ROOT_PI) * BELL(x),))),
+        rule=Partials(lambda y, x: ((-2 / ROOT_PI) * BELL(x),)), parts=complex_parts.erfc),
     Code(Libm("erfc")),
     Evidence(samples=(-3, 3), ulp=8.0),
 )  # fmt: skip
@@ -152,7 +153,8 @@ ERFCX_SLOPE: Op = define(
 )  # fmt: skip
 ERFCX: Op = define(
     Map("Erfcx", functions=(sc.erfcx,), evaluate=by_tables(erfcx, sc.erfcx), domain=(Real,),
-        sympy=lambda x: sp.exp(x**2) * sp.erfc(x), rule=Partials(lambda y, x: (ERFCX_SLOPE(x),))),
+        sympy=lambda x: sp.exp(x**2) * sp.erfc(x), rule=Partials(lambda y, x: (ERFCX_SLOPE(x),)),
+        parts=complex_parts.erfcx),
     table_code(erfcx),
     Evidence(samples=(-3, 3), ulp=32.0),
 )  # fmt: skip
@@ -248,7 +250,8 @@ DAWSN: Op = define(
 
 ERFI = define(
     Map("Erfi", functions=(sc.erfi,), evaluate=by_tables(erfi, sc.erfi), domain=UNARY,
-        sympy=sp.erfi, rule=Partials(lambda y, x: (2 / ROOT_PI * np.exp(x * x),))),
+        sympy=sp.erfi, rule=Partials(lambda y, x: (2 / ROOT_PI * np.exp(x * x),)),
+        parts=complex_parts.erfi),
     table_code(erfi),
     Evidence(samples=(-2, 2), ulp=16.0),
 )  # fmt: skip

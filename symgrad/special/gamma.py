@@ -17,6 +17,7 @@ import sympy as sp
 from .._late import special as sc
 from .._op import Code, Composed, Cython, Evidence, Map, Op, Partials, Positive, Words, define
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_sum
+from . import complex_parts
 from .differences import digamma_by_sums
 from .records import ORDER, POSITIVE, elsewhere, evaluated, of_scipy, relative, source_of
 from .tables import GAMMA_MIDDLE, RGAMMA_MIDDLE, fitted, step
@@ -94,7 +95,8 @@ def gamma_by_table(x: Any, other: Any, fit: Any, over: bool = False) -> Any:
 _GAMMA = of_scipy("Gamma", sc.gamma, POSITIVE)
 GAMMA = define(
     Map("Gamma", functions=(sc.gamma,), evaluate=evaluated(gamma_by_table, sc.gamma, fitted),
-        domain=POSITIVE, sympy=sp.gamma, rule=Partials(lambda y, x: (y * sc.psi(x),))),
+        domain=POSITIVE, sympy=sp.gamma, rule=Partials(lambda y, x: (y * sc.psi(x),)),
+        parts=complex_parts.gamma),
     Code(Composed(lambda x: gamma_by_table(x, _GAMMA, step)),
         source=source_of("gamma_by_table", "special.gamma", "fitted"),
         helpers=(elsewhere, fitted, gamma_by_table)),
@@ -106,7 +108,7 @@ RGAMMA = define(
         evaluate=evaluated(
             gamma_by_table, sc.rgamma, fitted, True),
         domain=POSITIVE, sympy=lambda x: 1 / sp.gamma(x),
-        rule=Partials(lambda y, x: (-y * sc.psi(x),))),
+        rule=Partials(lambda y, x: (-y * sc.psi(x),)), parts=complex_parts.rgamma),
     Code(Composed(lambda x: gamma_by_table(x, _RGAMMA, step, True)),
         portable=lambda x: 1 / sc.gamma(x),
         source=source_of("gamma_by_table", "special.rgamma", "fitted", "True"),
@@ -123,7 +125,7 @@ GAMMALN = define(
 )  # fmt: skip
 LOGGAMMA = define(
     Map("Loggamma", functions=(sc.loggamma,), domain=POSITIVE, sympy=sp.loggamma,
-        rule=Partials(lambda y, x: (sc.psi(x),))),
+        rule=Partials(lambda y, x: (sc.psi(x),)), parts=complex_parts.log_gamma),
     Code(Cython("loggamma")),
     Evidence(samples=(2.5, 9)),
     Words("log(gamma(x)); nan for negative x."),

@@ -33,6 +33,7 @@ COMPOSITES = {
     for name, record in registry.composites.items()
     if record.function.__module__ not in ELSEWHERE
     and name not in ("sort_complex", "wofz", "lambertw", *EIGENVALUES)
+    and not name.startswith(("hankel1", "hankel2", "h1vp", "h2vp", "sph_harm_y"))
     and record.functions  # the installed NumPy has it
 }
 #: Routines, loops and branches, which have no element formula, have tests of their own.
@@ -159,7 +160,7 @@ def test_traced_equals_numpy(name: str, symbolic: bool) -> None:
 
 
 #: Functions of positive numbers, of sorted vectors, and with results that NumPy leaves open.
-POSITIVE = ("chdtr", "chdtrc", "gdtr", "gdtrc", "pdtr", "pdtrc")
+POSITIVE = ("chdtr", "chdtrc", "gdtr", "gdtrc", "pdtr", "pdtrc", "elliprj")
 ORDERED, OPEN = ("searchsorted", "digitize", "interp"), ("partition", "argpartition")
 
 
@@ -182,7 +183,7 @@ def test_one_trace_serves_other_sizes(name: str) -> None:
             new_args, new_kwargs = replaced((args, kwargs), fresh)
             try:
                 expected = function(*new_args, **new_kwargs)
-            except np.linalg.LinAlgError:  # random numbers are no positive definite matrix
+            except (np.linalg.LinAlgError, ValueError):  # of random numbers that are not allowed
                 continue
             assert_same(trace(list(flat_arrays((new_args, new_kwargs))), sizes), expected)
 
