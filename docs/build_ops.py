@@ -57,6 +57,9 @@ All other NumPy functions reduce to these. The element formula is for arrays of 
 COMPOSITES = """\
 They make no node of their own: a program shows the ops that they are made of."""
 
+#: Of how many steps a formula of the table may be.
+MOST = 200
+
 REFUSED = """\
 These raise `UnsupportedError` with the reason. So does every function that is nowhere on this page.
 
@@ -169,6 +172,8 @@ def formula(value: Any) -> str:
     """Return a number or a traced value as mathematics."""
     if value is None:
         return "0"
+    if len(list(topological([as_node(value)]))) > MOST:
+        return "see the rule"
     form = as_sympy(as_node(value))
     form = form.replace(lambda e: isinstance(e, sp.Float), exact)
     # A condition is an operand like any other to the rules; to people it is a condition.

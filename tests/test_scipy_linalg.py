@@ -54,6 +54,23 @@ CASES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "solve_sylvester": (lambda a: sl.solve_sylvester(a, S[:3, :3], B @ W.reshape(1, 3)[[0, 0]]), A),
     "lyapunov": (lambda a: sl.solve_continuous_lyapunov(a, S), A),
     "discrete lyapunov": (lambda a: sl.solve_discrete_lyapunov(0.1 * a, S), A),
+    "sqrtm": (sl.sqrtm, A @ A.T + UNIT),
+    "sqrtm, not symmetric": (sl.sqrtm, C + 2 * UNIT),
+    "logm": (sl.logm, C + 2 * UNIT),
+    "fractional_matrix_power": (lambda a: sl.fractional_matrix_power(a, 0.3), C + 2 * UNIT),
+    "cosm and sinm": (lambda a: sl.cosm(a) @ sl.sinm(a) + sl.tanm(a), C),
+    "coshm and sinhm": (lambda a: sl.coshm(a) @ sl.sinhm(a) + sl.tanhm(a), C),
+    "expm_frechet": (lambda a: sl.expm_frechet(a, S)[1], C),
+    "polar": (lambda a: np.concatenate(sl.polar(a)), A),
+    "polar, left": (lambda a: sl.polar(a, "left")[1], B),
+    "orthogonal_procrustes": (lambda a: sl.orthogonal_procrustes(a, S)[0], A),
+    "eigh_tridiagonal": (lambda d: sl.eigh_tridiagonal(d, W)[1] ** 2, V * [1, 2, 3, 4]),
+    "eigvalsh_tridiagonal": (lambda e: sl.eigvalsh_tridiagonal(V, e), W),
+    "convolution_matrix": (lambda a: sl.convolution_matrix(a, 3, "same"), V),
+    "convolution_matrix, valid": (lambda a: sl.convolution_matrix(a, 6, "valid"), V),
+    "matmul_toeplitz": (lambda c: sl.matmul_toeplitz((c, V), B), V),
+    "leslie": (lambda f: sl.leslie(f, W), V),
+    "fiedler": (sl.fiedler, V),
     "are": (lambda a: sl.solve_continuous_are(a, B, S, R), C),
     "are by costs": (lambda q: sl.solve_continuous_are(C, B, both_parts(q), R), S),
     "are by input": (lambda b: sl.solve_continuous_are(C, b, S, R), B),
@@ -131,3 +148,16 @@ def test_wrong_use() -> None:
     for f, kind, words in cases:
         with pytest.raises(kind, match=words):
             sg.compile(f)(A)
+
+
+def test_roots_and_logarithms_that_are_not_real_are_nan() -> None:
+    for function in (sl.sqrtm, sl.logm):
+        for bad in (np.diag([1.0, -2.0]), np.diag([1.0, 0.0])):
+            assert np.all(np.isnan(sg.compile(function)(bad)))
+            assert np.all(np.isnan(sg.grad(lambda a, f=function: np.sum(f(a)))(bad)))
+        with pytest.raises(UnsupportedError, match="real matrices"):
+            sg.compile(function)(np.eye(2) + 1j)
+    far = np.diag([1e-200, 1e200])
+    np.testing.assert_allclose(sg.compile(sl.sqrtm)(far), np.diag([1e-100, 1e100]))
+    both = np.stack([A @ A.T, S])
+    np.testing.assert_allclose(sg.vmap(sl.sqrtm)(both), [*map(sl.sqrtm, both)], rtol=1e-10)

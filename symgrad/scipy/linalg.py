@@ -1,8 +1,8 @@
 """``scipy.linalg``, for functions that symgrad traces.
 
 Systems (full, triangular, banded, of Toeplitz's form), factorisations, least squares, matrices
-made of vectors, equations of Sylvester, Lyapunov and Riccati. What is not listed here is SciPy's
-own, on plain arrays.
+made of vectors, functions of matrices, equations of Sylvester, Lyapunov and Riccati. What is not
+listed here is SciPy's own, on plain arrays.
 
 Examples
 --------
@@ -45,19 +45,50 @@ from ._matrix_equations import (
     solve_lyapunov,
     solve_sylvester,
 )
+from ._matrix_functions import (
+    coshm,
+    cosm,
+    eigh_tridiagonal,
+    eigvalsh_tridiagonal,
+    expm_frechet,
+    fractional_matrix_power,
+    logm,
+    orthogonal_procrustes,
+    polar,
+    sinhm,
+    sinm,
+    sqrtm,
+    tanhm,
+    tanm,
+)
 from ._replacing import floats, refuse_option, replaces
 
 __all__ = [
     "block_diag",
     "circulant",
     "companion",
+    "convolution_matrix",
+    "coshm",
+    "cosm",
+    "eigh_tridiagonal",
+    "eigvalsh_tridiagonal",
+    "expm_frechet",
+    "fiedler",
+    "fractional_matrix_power",
     "hankel",
     "khatri_rao",
+    "leslie",
+    "logm",
     "lstsq",
     "lu_factor",
     "lu_solve",
+    "matmul_toeplitz",
     "norm",
+    "orthogonal_procrustes",
     "pinvh",
+    "polar",
+    "sinhm",
+    "sinm",
     "solve_circulant",
     "solve_continuous_are",
     "solve_continuous_lyapunov",
@@ -66,6 +97,9 @@ __all__ = [
     "solve_lyapunov",
     "solve_sylvester",
     "solve_toeplitz",
+    "sqrtm",
+    "tanhm",
+    "tanm",
     "toeplitz",
 ]
 
@@ -192,6 +226,45 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     r = np.conj(c) if r is None else _vector(r)
     row, column = _index(c.shape[0], r.shape[0])
     return np.concatenate([c[::-1], r[1:]])[c.shape[0] - 1 - row + column]
+
+
+@replaces(scipy.linalg.convolution_matrix)
+def convolution_matrix(a: Any, n: Any, mode: str = "full") -> Any:
+    """Matrix whose product with a vector of n elements is the convolution with it."""
+    a = _vector(a)
+    few = np.zeros_like(a[:1]) + traced_numpy.zeros(n - 1, a.dtype)
+    whole = toeplitz(np.concatenate([a, few]), np.concatenate([a[:1], few]))
+    if mode == "full":
+        return whole
+    m = int(a.shape[0])
+    if mode not in ("same", "valid"):
+        raise ValueError("'mode' argument must be one of ('full', 'valid', 'same')")
+    length = max(m, n) if mode == "same" else max(m, n) - min(m, n) + 1
+    start = (m + n - 1 - length) // 2
+    return whole[start : start + length]
+
+
+@replaces(scipy.linalg.matmul_toeplitz)
+def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
+    """Product of a Toeplitz matrix and an array, by the full matrix."""
+    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    return toeplitz(c, r) @ traced_numpy.asarray(x)
+
+
+@replaces(scipy.linalg.leslie)
+def leslie(f: Any, s: Any) -> Any:
+    """Leslie matrix of fecundities and of the survival from each age to the next."""
+    f, s = _vector(f), _vector(s)
+    row, column = _index(f.shape[0], f.shape[0])
+    below = np.where(row == column + 1, np.concatenate([s, np.zeros_like(s[:1])]), 0)
+    return np.where(row == 0, f, below)
+
+
+@replaces(scipy.linalg.fiedler)
+def fiedler(a: Any) -> Any:
+    """Matrix of the distances between numbers."""
+    a = _vector(a)
+    return np.abs(a[:, np.newaxis] - a)
 
 
 @replaces(scipy.linalg.circulant)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
-from .._op import Evidence, Map, Partials, Positive, Words, define
+from .._op import Evidence, Map, Op, Partials, Positive, Words, define
 from .._ops.np_common import as_array, as_float
 from ..errors import UnsupportedError
 from .records import doubled, doubled_code, relative
@@ -139,9 +139,9 @@ def symmetric_mean(x: Any, y: Any, z: Any) -> Any:
 
 def _symmetric(
     name: str, function: np.ufunc, formula: Callable[..., Any], slope: Callable[..., Any]
-) -> None:
+) -> Op:
     """Define an integral that is symmetric; ``slope`` is its derivative by the first argument."""
-    define(
+    return define(
         Map(name, functions=(function,), evaluate=doubled(formula), domain=(Positive,) * 3,
             sympy=None, rule=Partials(
                 lambda y, a, b, c: (slope(a, b, c), slope(b, c, a), slope(c, a, b)))),
@@ -152,8 +152,10 @@ def _symmetric(
     )  # fmt: skip
 
 
-_symmetric("CarlsonF", sc.elliprf, symmetric_first, lambda a, b, c: -sc.elliprd(b, c, a) / 6)
-_symmetric(
+CARLSON_F = _symmetric(
+    "CarlsonF", sc.elliprf, symmetric_first, lambda a, b, c: -sc.elliprd(b, c, a) / 6
+)
+CARLSON_G = _symmetric(
     "CarlsonG", sc.elliprg, symmetric_mean,
     lambda a, b, c: (b * sc.elliprd(a, c, b) + c * sc.elliprd(a, b, c)) / 12,
 )  # fmt: skip

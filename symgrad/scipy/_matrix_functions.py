@@ -1,0 +1,168 @@
+"""Functions of matrices, and factorisations that others express.
+
+Source: N. J. Higham, Functions of Matrices, SIAM 2008, chapters 6 (the scaled product form of the
+iteration by Denman and Beavers) and 11 (the logarithm by repeated roots, and by Gauss's formula for
+the integral of ``e*inv(1 + t*e)``), and section 3.2 (derivatives by blocks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from .. import numpy as traced_numpy
+from .._api._control import while_loop
+from .._api._implicit import implicit_root
+from .._trace._namespace import version
+from ..errors import UnsupportedError
+from ._matrix_equations import require_square
+from ._replacing import floats, refuse_option, replaces
+
+#: Most steps of the iterations, which end by doubling their digits.
+STEPS = 40
+_expm = version(scipy.linalg.expm)
+_NODES, _SHARES = np.polynomial.legendre.leggauss(8)
+
+
+def _square(a: Any, name: str) -> Any:
+    a = floats(a)
+    require_square(a, name, 2)
+    if a.dtype.kind == "c" and name in ("sqrtm", "logm", "fractional_matrix_power"):
+        raise UnsupportedError(f"{name}: traced are real matrices")
+    return a
+
+
+def _unit(a: Any) -> Any:
+    return traced_numpy.eye(a.shape[0], dtype=a.dtype)
+
+
+def _root(a: Any) -> Any:
+    """Return the principal root; nan where there is none that is real."""
+    unit, n = _unit(a), a.shape[0]
+
+    def step(state: Any) -> Any:
+        m, x, _, k = state
+        scale = np.exp(-np.linalg.slogdet(m)[1] / (2.0 * n))
+        over = np.linalg.inv(m) / scale**2
+        x = 0.5 * scale * (x @ (unit + over))
+        m = 0.5 * (unit + 0.5 * (scale**2 * m + over))
+        return m, x, np.max(np.abs(m - unit)), k + 1
+
+    first = (a, a, 1.0 + 0.0 * np.sum(a), 0)
+    _, x, off, _ = while_loop(lambda s: (s[2] > 1e-14 * n) & (s[3] < STEPS), step, first)
+    # One step of Newton's for a root that is near would lose digits where a is ill-conditioned.
+    return np.where(off <= 1e-10, x, np.nan)
+
+
+def _logarithm(a: Any) -> Any:
+    unit = _unit(a)
+
+    def step(state: Any) -> Any:
+        r, _, k = state
+        r = _root(r)
+        return r, np.max(np.sum(np.abs(r - unit), axis=0)), k + 1
+
+    far = np.max(np.sum(np.abs(a - unit), axis=0))
+    r, off, k = while_loop(lambda s: (s[1] > 0.25) & (s[2] < STEPS), step, (a, far, 0))
+    e, total = r - unit, 0.0 * a
+    for node, share in zip(_NODES, _SHARES, strict=True):
+        total = total + 0.5 * share * np.linalg.solve(unit + 0.5 * (1.0 + node) * e, e)
+    return np.where(off <= 0.25, total * 2.0**k, np.nan)
+
+
+@replaces(scipy.linalg.sqrtm)
+def sqrtm(A: Any) -> Any:
+    """Principal root of a real matrix; nan where an eigenvalue is 0 or negative."""
+    a = _square(A, "sqrtm")
+    return implicit_root(lambda x, a: x @ x - a, _root)(a)
+
+
+@replaces(scipy.linalg.logm)
+def logm(A: Any) -> Any:
+    """Principal logarithm of a real matrix; nan where an eigenvalue is 0 or negative."""
+    a = _square(A, "logm")
+    return implicit_root(lambda x, a: _expm(x) - a, _logarithm)(a)
+
+
+@replaces(scipy.linalg.fractional_matrix_power)
+def fractional_matrix_power(A: Any, t: Any) -> Any:
+    """Power of a real matrix, by its logarithm."""
+    return _expm(t * logm(A))
+
+
+def _hyperbolic(name: str, of: Callable[[Any, Any], Any]) -> Any:
+    """Return a function of a matrix by the exponentials of it and of its negative."""
+    original = getattr(scipy.linalg, name)
+
+    def function(A: Any) -> Any:
+        a = _square(A, name)
+        turned = a if name.endswith("hm") else 1j * a
+        found = of(_expm(turned), _expm(-turned))
+        return found.real if found.dtype.kind == "c" and a.dtype.kind == "f" else found
+
+    function.__name__, function.__doc__ = name, original.__doc__
+    return replaces(original)(function)
+
+
+coshm = _hyperbolic("coshm", lambda p, q: 0.5 * (p + q))
+sinhm = _hyperbolic("sinhm", lambda p, q: 0.5 * (p - q))
+tanhm = _hyperbolic("tanhm", lambda p, q: np.linalg.solve(p + q, p - q))
+cosm = _hyperbolic("cosm", lambda p, q: 0.5 * (p + q))
+sinm = _hyperbolic("sinm", lambda p, q: -0.5j * (p - q))
+tanm = _hyperbolic("tanm", lambda p, q: -1j * np.linalg.solve(p + q, p - q))
+
+
+@replaces(scipy.linalg.expm_frechet)
+def expm_frechet(
+    A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True
+) -> Any:
+    """Exponential of a matrix and its derivative in a direction, from that of blocks."""
+    a, e = _square(A, "expm_frechet"), _square(E, "expm_frechet")
+    n = a.shape[0]
+    whole = _expm(np.block([[a, e], [np.zeros_like(a), a]]))
+    along = whole[:n, n:]
+    return (whole[:n, :n], along) if compute_expm else along
+
+
+@replaces(scipy.linalg.polar)
+def polar(a: Any, side: str = "right") -> Any:
+    """Unitary and positive factors of a matrix, by its singular values."""
+    if side not in ("right", "left"):
+        raise ValueError("`side` must be either 'right' or 'left'")
+    w, s, vh = np.linalg.svd(floats(a), full_matrices=False)
+    stretch = (np.conj(vh.T) * s) @ vh if side == "right" else (w * s) @ np.conj(w.T)
+    return w @ vh, stretch
+
+
+@replaces(scipy.linalg.orthogonal_procrustes)
+def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
+    """The orthogonal matrix that takes ``A`` closest to ``B``, and the sum of singular values."""
+    u, s, vh = np.linalg.svd(np.conj(floats(A).T) @ floats(B))
+    return u @ vh, np.sum(s)
+
+
+def _tridiagonal(d: Any, e: Any) -> Any:
+    d, e = floats(d), floats(e)
+    row, column = (traced_numpy.arange(d.shape[0]) for _ in range(2))
+    off = np.concatenate([e, np.zeros_like(d[:1])])
+    below = np.where(row[:, None] == column + 1, off, 0.0)
+    return np.where(row[:, None] == column, d, 0.0) + below + below.T
+
+
+@replaces(scipy.linalg.eigh_tridiagonal)
+def eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool = False, select: str = "a",
+                     *args: Any, **kwargs: Any) -> Any:  # fmt: skip
+    """Eigenvalues and vectors of a symmetric tridiagonal matrix, by the full one."""
+    if select not in ("a", "all", 0):
+        refuse_option("eigh_tridiagonal", "select", select, "eigh_tridiagonal(d, e), and a part")
+    matrix = _tridiagonal(d, e)
+    return np.linalg.eigvalsh(matrix) if eigvals_only else tuple(np.linalg.eigh(matrix))
+
+
+@replaces(scipy.linalg.eigvalsh_tridiagonal)
+def eigvalsh_tridiagonal(d: Any, e: Any, select: str = "a", *args: Any, **kwargs: Any) -> Any:
+    """Eigenvalues of a symmetric tridiagonal matrix, by the full one."""
+    return eigh_tridiagonal(d, e, True, select)
