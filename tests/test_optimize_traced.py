@@ -507,3 +507,87 @@ def test_a_minimum_is_given_where_the_level_is_below_rounding() -> None:
     np.testing.assert_allclose(x, p, atol=1e-11)
     assert success == (status == 0)
     np.testing.assert_allclose(sg.jacobian(lambda p: lowest(p)[0])(p), np.eye(2), atol=1e-11)
+
+
+# ---------------------------------------------------------------- other names, bounds
+
+
+def _slope(f: Any, x: Any, along: Any, h: float = 1e-6) -> Any:
+    return (np.asarray(f(x + h * along)) - np.asarray(f(x - h * along))) / (2 * h)
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (12, 8), (3, 5)])
+def test_least_squares_in_a_box(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(shape[0])
+    matrices, right = rng.normal(size=(20, *shape)), rng.normal(size=shape[0])
+    solutions = sg.vmap(lambda a: so.nnls(a, right))(matrices)
+    for a, x, rest in zip(matrices, *solutions, strict=True):
+        want, norm = so.nnls(a, right)
+        np.testing.assert_allclose(rest, norm, atol=1e-9)
+        if shape[0] > shape[1]:  # else there are many
+            np.testing.assert_allclose(x, want, atol=1e-12)
+            assert np.array_equal(x == 0, want == 0)
+    a, along = matrices[0], rng.normal(size=shape)
+    if shape[0] > shape[1]:
+        for f in (
+            lambda a: so.nnls(a, right)[0],
+            lambda a: so.lsq_linear(a, right, (-0.2, 0.3), tol=1e-14).x,
+        ):
+            np.testing.assert_allclose(sg.compile(f)(a), f(a), atol=1e-10)
+            np.testing.assert_allclose(sg.jvp(f, (a,), (along,))[1], _slope(f, a, along), atol=1e-6)
+
+
+def test_assignments_are_places() -> None:
+    def cheapest(cost: Any) -> Any:
+        return np.sum(cost[so.linear_sum_assignment(cost)])
+
+    cost = np.random.default_rng(3).normal(size=(3, 5))
+    value, slope = sg.value_and_grad(cheapest)(cost)
+    assert value == cheapest(cost)
+    chosen = np.zeros((3, 5))
+    chosen[so.linear_sum_assignment(cost)] = 1.0
+    np.testing.assert_array_equal(slope, chosen)
+    both = np.stack([cost, -cost])
+    np.testing.assert_array_equal(sg.vmap(cheapest)(both), [*map(cheapest, both)])
+
+
+def test_fixed_points_of_numbers_and_vectors() -> None:
+    def several(a: Any) -> Any:
+        start = np.array([1.2, 1.3])
+        return so.fixed_point(lambda x: np.sqrt(a / (x + np.array([3.0, 4.0]))), start)
+
+    def one(a: Any, method: str = "del2") -> Any:
+        return so.fixed_point(lambda x: np.cos(a * x), 0.5, method=method)
+
+    for f in (several, one, lambda a: one(a, "iteration")):
+        np.testing.assert_allclose(sg.compile(f)(1.0), f(1.0), rtol=1e-7)
+        np.testing.assert_allclose(sg.jacobian(f)(1.0), _slope(f, 1.0, 1.0, 1e-4), rtol=1e-3)
+    assert np.isnan(sg.grad(lambda a: so.fixed_point(lambda x: a + x, 0.5))(1.0))
+
+
+def test_minima_by_older_names() -> None:
+    def hill(x: Any, a: Any) -> Any:
+        return (x[0] - a) ** 2 + (x[1] - x[0]) ** 4 + x[1] ** 2
+
+    def well(x: Any, a: Any) -> Any:
+        return (x - a) ** 2 + 0.1 * x**4
+
+    for f in (
+        lambda a: so.fmin_bfgs(hill, [0.0, 0.0], args=(a,), disp=False),
+        lambda a: so.fmin_cg(lambda x: hill(x, a), [0.0, 0.0], disp=False),
+        lambda a: so.fmin_l_bfgs_b(hill, [0.0, 0.0], args=(a,), approx_grad=True)[0],
+        lambda a: so.fmin_l_bfgs_b(
+            lambda x: (well(x[0], a), 2 * (x - a) + 0.4 * x**3), [0.0], bounds=[(0, 0.5)]
+        )[0],
+        lambda a: so.fminbound(well, -2.0, 3.0, (a,)),
+        lambda a: so.brent(well, (a,)),
+        lambda a: so.toms748(lambda x: x**3 - a, 0.0, 3.0),
+    ):
+        np.testing.assert_allclose(sg.compile(f)(1.0), f(1.0), atol=1e-5)
+        np.testing.assert_allclose(sg.jacobian(f)(1.0), _slope(f, 1.0, 1.0, 1e-3), atol=2e-3)
+    with pytest.raises(UnsupportedError, match="no full_output"):
+        sg.grad(lambda a: so.brent(well, (a,), full_output=True)[0])(1.0)
+    x = np.array([0.5, 2.0])
+    np.testing.assert_allclose(
+        sg.compile(lambda x: so.approx_fprime(x, lambda y: np.sum(y**3)))(x), 3 * x**2
+    )

@@ -9,7 +9,8 @@ SciPy's own.
 
 In functions that are traced themselves they, ``minimize_scalar``, ``brentq``, ``brenth``,
 ``ridder`` and ``bisect`` are loops of the program, which the implicit function theorem
-differentiates. A solution that is none is nan there.
+differentiates, and so are ``fixed_point``, ``toms748``, ``nnls``, ``lsq_linear``, ``fminbound``,
+``brent``, ``fmin_bfgs`` and its kin. A solution that is none is nan there.
 
 Examples
 --------
@@ -45,23 +46,49 @@ from ._fits import (
 )
 from ._given import given_numbers
 from ._minimize import NonlinearConstraint, minimize, minimize_scalar
+from ._older import (
+    approx_fprime,
+    brent,
+    fixed_point,
+    fmin_bfgs,
+    fmin_cg,
+    fmin_l_bfgs_b,
+    fmin_ncg,
+    fminbound,
+    linear_sum_assignment,
+    lsq_linear,
+    nnls,
+    toms748,
+)
 
 __all__ = [
     "NonlinearConstraint",
+    "approx_fprime",
     "bisect",
+    "brent",
     "brenth",
     "brentq",
     "curve_fit",
+    "fixed_point",
+    "fmin_bfgs",
+    "fmin_cg",
+    "fmin_l_bfgs_b",
+    "fmin_ncg",
+    "fminbound",
     "fsolve",
     "least_squares",
     "leastsq",
+    "linear_sum_assignment",
+    "lsq_linear",
     "minimize",
     "minimize_scalar",
     "newton",
+    "nnls",
     "ridder",
     "root",
     "root_scalar",
     "rosen",
+    "toms748",
 ]
 
 _why = reasons("optimize")

@@ -1,0 +1,203 @@
+"""Solvers of ``scipy.optimize`` that are others by another name, or with bounds of their own.
+
+In traced code the minimum is found by Newton's method, whatever the name; with plain numbers all
+are SciPy's.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+from .._api._callback import pure_callback
+from .._api._control import while_loop
+from .._api._custom import stop_gradient
+from .._api._implicit import root_at
+from .._api._matrices import jacobian
+from .._ops.np_common import as_array
+from ..errors import ShapeError, UnsupportedError
+from . import _fits_traced, _minimize_traced, _roots_traced
+from ._given import as_tuple, solver
+from ._replacing import floats, replaces
+
+# ---------------------------------------------------------------- minima of one name or another
+
+#: What is said of a solver beside its minimum, and constraints, which have other names there.
+_MORE = ("full_output", "retall", "eqcons", "ieqcons", "f_eqcons", "f_ieqcons")
+
+
+def _like(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of SciPy's that is ``traced(**arguments)`` of traced values."""
+    signature = inspect.signature(original)
+    name = original.__name__
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        for option in _MORE:
+            if given.get(option):
+                raise UnsupportedError(
+                    f"{name}: in traced code there is no {option}. Write instead: "
+                    "scipy.optimize.minimize or minimize_scalar"
+                )
+        return traced(next(iter(given.values())), given)
+
+    @functools.wraps(original)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        return original(*args, **kwargs)
+
+    return solver(called)(plain)
+
+
+def _of_vectors(name: str, method: str) -> Callable[..., Any]:
+    def traced(f: Any, given: Any) -> Any:
+        both = name == "fmin_l_bfgs_b" and not given.get("approx_grad") and not given.get("fprime")
+        limits = {k: v for k, v in given.items() if k == "maxiter" and v}
+        found = _minimize_traced.minimize(
+            f, given["x0"], given.get("args", ()), method, True if both else None,
+            bounds=given.get("bounds"), options=limits,
+        )  # fmt: skip
+        if name == "fmin_l_bfgs_b":
+            return found.x, found.fun, {"grad": found.jac, "nit": found.nit, "funcalls": found.nfev}
+        return found.x
+
+    return _like(getattr(scipy.optimize, name), traced)
+
+
+fmin_bfgs = _of_vectors("fmin_bfgs", "BFGS")
+fmin_cg = _of_vectors("fmin_cg", "CG")
+fmin_ncg = _of_vectors("fmin_ncg", "Newton-CG")
+fmin_l_bfgs_b = _of_vectors("fmin_l_bfgs_b", "L-BFGS-B")
+
+
+def _bounded(f: Any, given: Any) -> Any:
+    limits = {k: given[v] for k, v in (("xatol", "xtol"), ("maxiter", "maxfun")) if v in given}
+    return _minimize_traced.minimize_scalar(
+        f, None, (given["x1"], given["x2"]), given.get("args", ()), "bounded", None, limits
+    ).x
+
+
+def _brent(f: Any, given: Any) -> Any:
+    limits = {"maxiter": given["maxiter"]} if "maxiter" in given else {}
+    return _minimize_traced.minimize_scalar(
+        f, given.get("brack"), None, given.get("args", ()), "brent", given.get("tol"), limits
+    ).x
+
+
+fminbound = _like(scipy.optimize.fminbound, _bounded)
+brent = _like(scipy.optimize.brent, _brent)
+
+
+# ---------------------------------------------------------------- linear least squares in a box
+
+
+@replaces(scipy.optimize.nnls)
+def nnls(A: Any, b: Any, *, maxiter: Any = None, atol: Any = None) -> tuple[Any, Any]:
+    """Least squares with unknowns that are not negative, and the norm of what is left."""
+    found = lsq_linear(A, b, (0.0, np.inf), max_iter=maxiter)
+    return found.x, np.linalg.norm(found.fun)
+
+
+@replaces(scipy.optimize.lsq_linear)
+def lsq_linear(
+    A: Any, b: Any, bounds: Any = (-np.inf, np.inf), method: str = "trf", tol: Any = 1e-10,
+    lsq_solver: Any = None, lsmr_tol: Any = None, max_iter: Any = None, verbose: int = 0, *,
+    lsmr_maxiter: Any = None,
+) -> Any:  # fmt: skip
+    """Least squares with bounds, differentiated at the unknowns that are not at a bound."""
+    a, right = floats(A), floats(b)
+    if a.ndim != 2 or right.shape != a.shape[:1]:
+        raise ShapeError(f"lsq_linear: a matrix and a vector, not {a.shape} and {right.shape}")
+    start = np.zeros_like(a[0])
+    return _fits_traced.least_squares(
+        lambda x: a @ x - right, start, bounds=bounds, ftol=None, xtol=1e-15, gtol=1e-14,
+        max_nfev=max_iter,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- assignments, fixed points
+
+
+@replaces(scipy.optimize.linear_sum_assignment)
+def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[Any, Any]:
+    """Rows and columns of the cheapest assignment, by SciPy; they have no derivative."""
+    cost = floats(cost_matrix)
+    n = min(map(int, cost.shape))
+    places = pure_callback(
+        lambda c: np.stack(scipy.optimize.linear_sum_assignment(c, maximize)),
+        np.zeros((2, n), np.int64), stop_gradient(cost),
+    )  # fmt: skip
+    return places[0], places[1]
+
+
+def _fixed_point(
+    func: Callable[..., Any], x0: Any, args: Any = (), xtol: Any = 1e-8, maxiter: int = 500,
+    method: str = "del2",
+) -> Any:  # fmt: skip
+    """Find where a function has its argument's value; nan where the iteration does not end."""
+    rest, start = as_tuple(args), stop_gradient(1.0 * as_array(x0))
+
+    def f(x: Any) -> Any:
+        return 1.0 * as_array(func(x, *rest))
+
+    def step(state: Any) -> Any:
+        x, _, k = state
+        first = f(x)
+        new = first
+        if method == "del2":
+            second = f(first)
+            bend = second - 2.0 * first + x
+            none = bend == 0
+            new = np.where(none, second, x - np.square(first - x) / np.where(none, 1.0, bend))
+        off = np.where(x != 0, (new - x) / np.where(x != 0, x, 1.0), new)
+        return new, np.max(np.abs(off)), k + 1
+
+    found, off, _ = while_loop(
+        lambda s: ~(s[1] < xtol) & (s[2] < maxiter), step, (start, np.inf + 0.0 * np.sum(start), 0)
+    )
+    return root_at(lambda x: f(x) - x, found, off < xtol)
+
+
+@solver(_fixed_point)
+def fixed_point(
+    func: Callable[..., Any], x0: Any, args: Any = (), xtol: Any = 1e-8, maxiter: int = 500,
+    method: str = "del2",
+) -> Any:  # fmt: skip
+    """Find a fixed point of a function; as ``scipy.optimize.fixed_point``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from scipy.optimize import fixed_point
+    >>> sg.grad(lambda a: fixed_point(lambda x: np.cos(a * x), 0.5))(1.0).round(6)
+    np.float64(-0.297474)
+    """
+    return scipy.optimize.fixed_point(func, x0, args, xtol, maxiter, method)
+
+
+def _toms748(
+    f: Callable[..., Any], a: Any, b: Any, args: Any = (), k: int = 1, xtol: Any = 2e-12,
+    rtol: Any = _roots_traced.RTOL, maxiter: Any = 100, full_output: bool = False,
+    disp: bool = True,
+) -> Any:  # fmt: skip
+    return _roots_traced.brentq(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
+
+
+@solver(_toms748)
+def toms748(f: Callable[..., Any], a: Any, b: Any, *args: Any, **kwargs: Any) -> Any:
+    """Find a root in a bracket; as ``scipy.optimize.toms748``, in traced code by Brent's method."""
+    return scipy.optimize.toms748(f, a, b, *args, **kwargs)
+
+
+# ---------------------------------------------------------------- derivatives
+
+
+@replaces(scipy.optimize.approx_fprime)
+def approx_fprime(xk: Any, f: Callable[..., Any], epsilon: Any = None, *args: Any) -> Any:
+    """Gradient or Jacobian of a function of a vector: in traced code the exact one."""
+    return jacobian(lambda x: f(x, *args))(floats(xk))
