@@ -639,3 +639,56 @@ def test_results_of_plain_data_come_back() -> None:
     assert value == 3.0
     assert tuple(found) == tuple(want)
     assert found.statistic == want.statistic
+
+
+_RNG = np.random.default_rng(5)
+_ONE, _SEEN = _RNG.normal(size=25), _RNG.uniform(5, 9, (6, 3))
+_WANTED = np.roll(_SEEN, 1, axis=0)
+TESTS: dict[str, tuple[Any, Any]] = {
+    "spearmanr": (lambda x: scipy.stats.spearmanr(x, x**2 + _ONE[::-1]), _ONE),
+    "chisquare": (lambda x: scipy.stats.chisquare(x, axis=None, ddof=1), _SEEN),
+    "f_oneway": (lambda x: scipy.stats.f_oneway(x, _ONE[:20] + 1, _ONE[::-1]), _ONE),
+    "f_oneway, rows": (lambda x: scipy.stats.f_oneway(x, x**2, axis=1), _SEEN),
+    "jarque_bera": (scipy.stats.jarque_bera, _ONE),
+    "skewtest": (scipy.stats.skewtest, _ONE),
+    "kurtosistest": (scipy.stats.kurtosistest, _ONE),
+    "normaltest": (scipy.stats.normaltest, _ONE),
+    "scoreatpercentile": (lambda x: scipy.stats.scoreatpercentile(x, [20, 50.0]), _ONE),
+    **{
+        f"power_divergence, {power}": (
+            lambda x, p=power: scipy.stats.power_divergence(
+                x, _WANTED * np.sum(x, 0) / np.sum(_WANTED, 0), lambda_=p
+            ),
+            _SEEN,
+        )
+        for power in ("log-likelihood", "cressie-read", "neyman", "mod-log-likelihood")
+    },
+}
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_tests_of_samples(name: str) -> None:
+    f, x = TESTS[name]
+
+    def parts(x: Any) -> Any:
+        return np.concatenate([np.ravel(part) for part in f(x)])
+
+    np.testing.assert_allclose(sg.compile(parts)(x), parts(x), rtol=1e-12, atol=1e-15)
+    along = np.random.default_rng(1).normal(size=x.shape)
+    slope = (parts(x + 1e-6 * along) - parts(x - 1e-6 * along)) / 2e-6
+    np.testing.assert_allclose(sg.jvp(parts, (x,), (along,))[1], slope, rtol=1e-6, atol=1e-7)
+
+
+def test_frequencies_of_other_sums_are_nan() -> None:
+    def distance(seen: Any, **options: Any) -> Any:
+        return scipy.stats.chisquare(seen, np.array([1.0, 2.0]), **options).statistic
+
+    seen = np.array([1.5, 2.5])
+    assert np.isnan(sg.compile(distance)(seen))
+    assert np.all(np.isnan(sg.grad(distance)(seen)))
+    assert sg.compile(lambda x: distance(x, sum_check=False))(seen) == distance(
+        seen, sum_check=False
+    )
+    assert np.isnan(sg.compile(scipy.stats.skewtest)(np.arange(5.0)).statistic)
+    with pytest.raises(UnsupportedError, match="alternative"):
+        sg.compile(lambda x: scipy.stats.skewtest(x, alternative="less"))(_ONE)

@@ -46,6 +46,17 @@ from ._inference import (
     yeojohnson_llf,
 )
 from ._replacing import floats
+from ._sample_tests import (
+    chisquare,
+    f_oneway,
+    jarque_bera,
+    kurtosistest,
+    normaltest,
+    power_divergence,
+    scoreatpercentile,
+    skewtest,
+    spearmanr,
+)
 from ._summaries import (
     circmean,
     circstd,
@@ -73,7 +84,9 @@ from ._summaries import (
 )
 
 __all__ = [  # noqa: PLE0604 - the names of the rows
-    *DISTRIBUTIONS, "boxcox", "boxcox_llf", "circmean", "circstd", "circvar", "dirichlet",
+    *DISTRIBUTIONS, "chisquare", "f_oneway", "jarque_bera", "kurtosistest", "normaltest",
+    "power_divergence", "scoreatpercentile", "skewtest", "spearmanr",
+    "boxcox", "boxcox_llf", "circmean", "circstd", "circvar", "dirichlet",
     "energy_distance", "entropy", "gaussian_kde", "gmean", "gstd", "gzscore", "hmean", "iqr",
     "kurtosis", "linregress", "median_abs_deviation", "moment", "multinomial",
     "multivariate_normal", "multivariate_t", "pearsonr", "pmean", "rankdata", "sem", "skew",
