@@ -106,6 +106,32 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
     sos = signal.butter(5, 0.2, output="sos")
     case("sosfilt", lambda s, x: signal.sosfilt(s, x), sos, ROW)
     case("sosfilt", lambda x: signal.sosfilt(sos, x, axis=0), IMAGE)
+    case("sosfiltfilt", lambda x: signal.sosfiltfilt(sos, x, axis=0, padlen=3), IMAGE)
+    for count in (7, 10, 20, 33, 40):
+        case("resample", lambda x, count: signal.resample(x, int(count)), ROW, count=count)
+    case("resample", lambda x: signal.resample(x, 6, axis=1, window="hamming"), IMAGE)
+    for pad in ("constant", "line"):
+        case("resample_poly", lambda x, padtype: signal.resample_poly(x, 3, 2, padtype=padtype),
+             ROW, padtype=pad)  # fmt: skip
+    case("decimate", lambda x: signal.decimate(x, 2, 2), ROW)
+    case("decimate", lambda x: signal.decimate(x, 2, 5, "fir", axis=0), IMAGE)
+    case("medfilt", lambda x: signal.medfilt(x) + signal.medfilt(x, [3, 5]), IMAGE)
+    ring = np.array([[0, 1, 0], [1, 1, 0], [0, 1, 1]])
+    for mode in ("reflect", "mirror", "nearest", "wrap", "constant"):
+        case(
+            "ranks",
+            lambda x, mode: (
+                image.maximum_filter(x, (2, 5), mode=mode, cval=0.3, origin=(0, -1))
+                + image.minimum_filter(x, footprint=ring, mode=mode, origin=(1, 0))
+                + image.median_filter(x, 4, mode=mode)
+                + image.maximum_filter1d(x, 4, 0, mode=mode, origin=1)
+                + image.minimum_filter1d(x, 3, mode=mode)
+            ),
+            IMAGE,
+            mode=mode,
+        )
+    case("median_filter", lambda x: image.median_filter(x, footprint=ring), IMAGE)
+    case("center_of_mass", lambda x: np.array(image.center_of_mass(x)), IMAGE**2)
     start = signal.sosfilt_zi(sos)
     case("sosfilt", lambda x, zi: signal.sosfilt(sos, x, zi=zi)[1], ROW, start)
     b, a = signal.butter(3, 0.3)

@@ -97,7 +97,7 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
         """),
         (REFUSED, _DATA, """
             argrelextrema argrelmax argrelmin find_peaks find_peaks_cwt
-            peak_prominences peak_widths order_filter medfilt medfilt2d wiener
+            peak_prominences peak_widths order_filter medfilt2d wiener
             unique_roots residue residuez invres invresz
         """),
         (REFUSED, "systems in continuous time: solve_ivp, or scipy.linalg.expm of the matrix", """
@@ -116,7 +116,7 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
             watershed_ift binary_closing binary_dilation binary_erosion
             binary_fill_holes binary_hit_or_miss binary_opening binary_propagation
             distance_transform_bf distance_transform_cdt distance_transform_edt
-            extrema maximum_position minimum_position median_filter rank_filter
+            extrema maximum_position minimum_position rank_filter
             percentile_filter median
         """),
         (REFUSED, "calls a function for each window: a vmap over windows of np.pad", """

@@ -24,11 +24,13 @@ import scipy.signal
 
 from .. import numpy as traced_numpy
 from .._api._control import scan
-from .._trace._namespace import offering
+from .._ops.np_common import is_traced
+from .._trace._namespace import holds, offering
 from ._convolutions import convolve, convolve2d, correlate, correlate2d, fftconvolve, oaconvolve
 from ._fates import reasons
 from ._frequencies import chirp, freqz, freqz_sos
 from ._replacing import floats, refuse_option, replaces
+from .ndimage import median_filter
 
 __all__ = [
     "chirp",
@@ -36,6 +38,7 @@ __all__ = [
     "convolve2d",
     "correlate",
     "correlate2d",
+    "decimate",
     "detrend",
     "fftconvolve",
     "filtfilt",
@@ -43,9 +46,13 @@ __all__ = [
     "freqz_sos",
     "hilbert",
     "lfilter",
+    "medfilt",
     "oaconvolve",
+    "resample",
+    "resample_poly",
     "savgol_filter",
     "sosfilt",
+    "sosfiltfilt",
     "sosfreqz",
 ]
 
@@ -176,6 +183,50 @@ def _linear(filter_: Callable[[Any], Any], x: Any, axis: int) -> Any:
     rows = np.moveaxis(floats(x), axis, -1)
     matrix = filter_(np.eye(int(rows.shape[-1])))
     return np.moveaxis((rows @ matrix).astype(rows.dtype), -1, axis)
+
+
+@replaces(scipy.signal.sosfiltfilt)
+def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
+    """Filter forward and backward by sections of numbers, as ``scipy.signal.sosfiltfilt``."""
+    if holds(sos, is_traced):
+        refuse_option("sosfiltfilt", "sos", "...", "filtfilt(b, a, x), whose b and a may be traced")
+    return _linear(lambda v: scipy.signal.sosfiltfilt(sos, v, -1, padtype, padlen), x, axis)
+
+
+@replaces(scipy.signal.resample)
+def resample(
+    x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time"
+) -> Any:
+    """Signal with another number of samples, by Fourier's method, as ``scipy.signal.resample``."""
+    if t is not None or domain != "time":
+        refuse_option("resample", "t" if t is not None else "domain", "...", "resample(x, num)")
+    return _linear(lambda v: scipy.signal.resample(v, num, axis=-1, window=window), x, axis)
+
+
+@replaces(scipy.signal.resample_poly)
+def resample_poly(
+    x: Any, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0),
+    padtype: str = "constant", cval: Any = None,
+) -> Any:  # fmt: skip
+    """Signal at another rate, by a filter between zeros, as ``scipy.signal.resample_poly``."""
+    if cval or padtype in ("maximum", "minimum", "median"):
+        refuse_option("resample_poly", "padtype", padtype, "padtype='constant' or 'line', cval=0")
+    return _linear(lambda v: scipy.signal.resample_poly(v, up, down, -1, window, padtype), x, axis)
+
+
+@replaces(scipy.signal.decimate)
+def decimate(
+    x: Any, q: int, n: int | None = None, ftype: Any = "iir", axis: int = -1,
+    zero_phase: bool = True,
+) -> Any:  # fmt: skip
+    """Every q-th sample behind a filter, as ``scipy.signal.decimate``."""
+    return _linear(lambda v: scipy.signal.decimate(v, q, n, ftype, -1, zero_phase), x, axis)
+
+
+@replaces(scipy.signal.medfilt)
+def medfilt(volume: Any, kernel_size: Any = None) -> Any:
+    """Median of the neighbours, with zeros around, as ``scipy.signal.medfilt``."""
+    return median_filter(floats(volume), 3 if kernel_size is None else kernel_size, mode="constant")
 
 
 @replaces(scipy.signal.savgol_filter)
