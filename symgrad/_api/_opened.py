@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,9 @@ from .._trace import (
 )
 from ..errors import ArgumentError, PathsWarning, ShapeError
 from ._wrt import Key, as_floats, places_of
+
+#: About so many steps has a program with its gradient for each of its own.
+GRADIENT = 3
 
 
 def real_leaves(value: Any, what: str) -> tuple[list[Any], Tree, list[int]]:
@@ -170,7 +174,7 @@ def looped(result: Any) -> Any:
     leaves, tree = flatten_traced(result)
     places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Traced)]
     nodes = [leaves[k].node for k in places]
-    found = with_conditions(rerolled, nodes)
+    found = with_conditions(partial(rerolled, to_come=GRADIENT), nodes)
     if found == nodes:
         return result
     for k, node in zip(places, found, strict=True):

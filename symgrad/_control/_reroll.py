@@ -47,19 +47,21 @@ NUMBERS = 2000
 
 #: Repeats of so small a part of that are loops in longer programs: what an odd step here and
 #: there leaves between.
-SHARE = 6
+SHARE = 24
 
 #: Most walks: loops whose rounds have loops need another one, and so do others now and then.
 WALKS = 8
 
 
-def rerolled(outputs: Sequence[Node]) -> list[Node]:
+def rerolled(outputs: Sequence[Node], to_come: int = 1) -> list[Node]:
     """Return ``outputs`` with long repeats as loops.
 
     Parameters
     ----------
     outputs:
         Nodes of a traced function.
+    to_come:
+        How many steps will be made of each, say by taking a derivative.
     """
     found, order = list(outputs), _in_order(outputs)
     numbers = [_numbers(n) for n in order]
@@ -68,7 +70,7 @@ def rerolled(outputs: Sequence[Node]) -> list[Node]:
     else:
         heavy = order
     weight = len(order) + sum(COSTS.get(n.op.kind, 0) for n in heavy if _of_arrays(n))
-    if weight < LONG:
+    if weight * to_come < LONG:
         return found
     least = max(LONG * len(order) // (weight * SHARE), ROUNDS)
     for _ in range(WALKS):
