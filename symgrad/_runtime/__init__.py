@@ -31,7 +31,7 @@ from ._libraries import (
 from ._machine import MACHINES, Machine, level_note, machine_of
 from ._memory import get_kept_memory, load_memory, set_kept_memory
 from ._memory_code import GIVE, TAKE
-from ._python import MISS, bind_python, python_function
+from ._structures import MISS, bind_python, python_function
 from ._tables import UnwatchedError
 from ._thread_count import get_num_threads, set_num_threads
 from ._threads import load_pool

@@ -26,8 +26,18 @@ from ._interface import (
     memory_type,
 )
 from ._memory_code import EMPTY
-from ._python import dtype_symbol, object_symbol, scalar_symbol
-from ._structures import DATA_AT, DTYPE_AT, FLAGS_AT, RANK_AT, SHAPE_AT, TYPE_AT, VALUE_AT
+from ._structures import (
+    DATA_AT,
+    DTYPE_AT,
+    FLAGS_AT,
+    RANK_AT,
+    SHAPE_AT,
+    TYPE_AT,
+    VALUE_AT,
+    dtype_symbol,
+    object_symbol,
+    scalar_symbol,
+)
 
 #: NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED: a kernel reads, so writeable does not matter.
 READABLE = 0x0001 | 0x0100

@@ -17,8 +17,7 @@ from .._platform import register_at_fork
 from ..errors import ArgumentError
 from . import _memory_code as code
 from . import _structures
-from ._python import bind_python
-from ._structures import ARRAY_BYTES, MemoryHandler
+from ._structures import ARRAY_BYTES, MemoryHandler, bind_python
 
 #: The environment variable that says how many bytes to keep.
 VARIABLE = "SYMGRAD_KEPT_MEMORY"

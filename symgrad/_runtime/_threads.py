@@ -29,7 +29,7 @@ import llvmlite.binding as llvm
 
 from .._forks import free_in_children
 from .._platform import LONG_BITS, register_at_fork
-from ._python import bind_functions
+from ._structures import bind_functions
 from ._thread_count import MOST as THREADS
 from ._thread_count import limit
 

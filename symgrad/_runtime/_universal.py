@@ -26,8 +26,15 @@ from .._forks import free_in_children
 from ._entry import WRITEABLE
 from ._memory import load_memory
 from ._memory_code import HANDLER, LEAST
-from ._python import bind_functions, bind_python
-from ._structures import RANK_AT, SHAPE_AT, TYPE_AT, Universal, capsule_pointer
+from ._structures import (
+    RANK_AT,
+    SHAPE_AT,
+    TYPE_AT,
+    Universal,
+    bind_functions,
+    bind_python,
+    capsule_pointer,
+)
 
 LOOP, CALL = "symgrad.universal.loop", "symgrad.universal.call"
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._python import bind_python, fast_code, object_symbol, python_function
-from ._structures import DATA_AT, TUPLE_AT
+from ._structures import DATA_AT, TUPLE_AT, bind_python, fast_code, object_symbol, python_function
 
 #: Words of the table before those to compare.
 HEAD = 7
