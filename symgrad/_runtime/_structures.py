@@ -2,8 +2,8 @@
 
 A number's value and an array's fields come right after the object header; an array's are in the
 order of ``PyArrayObject_fields`` in NumPy's ``ndarraytypes.h``. What symgrad takes for granted of
-them is tested once, when this module is loaded: :data:`FAULT` says what is otherwise. At the end are Python functions made of machine
-code: names that the code refers to, and the object.
+them is tested once, when this module is loaded: :data:`FAULT` says what is otherwise. At the end
+are Python functions made of machine code: names that the code refers to, and the object.
 """
 
 from __future__ import annotations
