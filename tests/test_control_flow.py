@@ -731,3 +731,43 @@ def test_a_loop_widens_what_it_carries() -> None:
 
     a = np.array([0.5, 5.0], np.float32)
     np.testing.assert_array_equal(sg.vmap(f)(a), [f(x) for x in a])
+
+
+def powered(x: Any, n: int) -> Any:
+    if n == 0:
+        return 1.0 if x > 0 else -1.0
+    return x * powered(x, n - 1)
+
+
+def halved(x: Any) -> Any:
+    return halved(x / 2) if x > 1 else x
+
+
+def nested_checks(x: Any, kind: str) -> Any:
+    if kind == "a":
+        if x < 0:
+            raise ValueError("negative")
+        y = np.sqrt(x)
+    elif kind == "b":
+        y = x
+    else:
+        raise TypeError(kind)
+    if isinstance(x, float) and x > 3:
+        y = 2 * y
+    return y
+
+
+def test_functions_that_call_themselves_in_batches() -> None:
+    x = np.array([-1.0, 0.5, 4.0])
+    np.testing.assert_array_equal(sg.vmap(powered, (0, None))(x, 3), [powered(v, 3) for v in x])
+    with pytest.raises(TraceError, match="examples of a batch"):
+        sg.vmap(halved)(x)
+
+
+def test_checks_under_what_is_known() -> None:
+    x = np.array([-1.0, 0.5, 4.0])
+    found = sg.vmap(nested_checks, (0, None))(x, "a")
+    np.testing.assert_array_equal(found, [np.nan, np.sqrt(0.5), 4.0])
+    np.testing.assert_array_equal(sg.vmap(nested_checks, (0, None))(x, "b"), [-1.0, 0.5, 8.0])
+    with pytest.raises(TypeError, match="c"):
+        sg.vmap(nested_checks, (0, None))(x, "c")

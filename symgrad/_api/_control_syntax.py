@@ -86,9 +86,11 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     outer = ast.parse(f"def outer({', '.join(free)}):\n    pass").body[0]
     assert isinstance(outer, ast.FunctionDef)
     outer.body = [made]
+    made.name = f"{FLOW}{definition.name}"  # its own name is that of the plain function in it
     module = ast.fix_missing_locations(ast.Module([outer], []))
     whole = compile(module, function.__code__.co_filename, "exec")
-    code = code_of(code_of(whole, "outer"), definition.name)
+    code = code_of(code_of(whole, "outer"), made.name)
+    code = code.replace(co_name=function.__name__)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     cells[FLOW] = CellType(flow)
     result = FunctionType(
@@ -269,11 +271,13 @@ class _Rewriter(ast.NodeTransformer):
 
     def ending(self, statements: list[ast.stmt], like: ast.AST) -> list[ast.stmt]:
         """Rewrite the statements of a function, whose results tell what was raised."""
+        errors = any(isinstance(n, (ast.Raise, ast.Assert)) for n in walk(statements))
+        ended = returns(statements)
         made = self.block(statements, tail=True)
-        if not any(isinstance(n, (ast.Raise, ast.Assert)) for n in walk(statements)):
+        if not errors:
             return made or [located(ast.Pass(), like)]
         _Results().block(made)
-        if not returns(statements):
+        if not ended:
             made.append(_result(None, like))
         first = ast.Assign([ast.Name(ERRORS, ast.Store())], _call("errors", like))
         return [located(first, like), *made]

@@ -92,17 +92,21 @@ def _traced(
     traced once more with its control flow, and that of what it calls, rewritten.
     """
     followed = now().followed
-    if followed is None:
-        try:
-            return collect(function(*args, **kwargs))
-        except TraceError as error:
-            if not error.undecided:
-                raise
-            if now().examples is not None:
-                now().examples.refusal = None  # it is asked no more
-            followed = late_module("symgrad._api._control_flow").Following()
-    with within(followed=followed):
+    if followed is not None:
         return collect(followed.called(function)(*args, **kwargs))
+    try:
+        return collect(function(*args, **kwargs))
+    except TraceError as error:
+        if not error.undecided:
+            raise
+        if now().examples is not None:
+            now().examples.refusal = None  # it is asked no more
+        followed = late_module("symgrad._api._control_flow").Following()
+        try:
+            with within(followed=followed):
+                return collect(followed.called(function)(*args, **kwargs))
+        except RecursionError:  # it calls itself as long as numbers say so
+            raise error from None
 
 
 def _spread(axes: Axes, count: int, name: str, what: str) -> Sequence[int | None]:
