@@ -1117,3 +1117,21 @@ def test_a_side_of_a_branch_assigns_to_an_array_without_axes() -> None:
     x = np.array([0.5, 3.0])
     np.testing.assert_array_equal(sg.vmap(f)(x), [1.0, 10.0])
     np.testing.assert_array_equal(sg.vmap(sg.grad(f))(x), [0.0, 6.0])
+
+
+def clipped_in_place(x: Any) -> Any:
+    y = x * 2
+    np.clip(y, 0.5, 1.5, y)
+    return y
+
+
+def summed_into(x: Any) -> Any:
+    out = np.zeros(2)
+    np.sum(x.reshape(2, -1), 1, None, out)
+    return out
+
+
+@pytest.mark.parametrize("f", [clipped_in_place, summed_into])
+def test_functions_write_where_their_fourth_argument_says(f: Callable[[Any], Any]) -> None:
+    x = np.array([0.1, 0.6, 1.0, 0.2])
+    np.testing.assert_array_equal(sg.compile(f)(x), f(x))

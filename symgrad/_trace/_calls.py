@@ -5,9 +5,12 @@ And universal functions: calls, and methods such as ``np.add.at``.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -33,6 +36,9 @@ _NAMED = re.compile(r"\w+(:| of )")
 
 def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Carry out a NumPy function through the registry; its errors name it."""
+    place, later = _places_after_out(function)
+    if len(args) > place:
+        args, kwargs = args[:place], dict(zip(later, args[place:], strict=False)) | kwargs
     out = kwargs.pop("out", None)
     try:
         result = related(function, args, _call(function, args, kwargs), kwargs)
@@ -49,6 +55,18 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         )
     out[...] = result
     return out
+
+
+@cache
+def _places_after_out(function: Callable[..., Any]) -> tuple[int, tuple[str, ...]]:
+    """Return the place of ``out``, and the names of the arguments from there on."""
+    try:
+        names = tuple(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # of a function in C that does not tell
+        names = ()
+    return (
+        (names.index("out"), names[names.index("out") :]) if "out" in names else (sys.maxsize, ())
+    )
 
 
 #: Functions whose results share memory with their argument in NumPy, where they can.

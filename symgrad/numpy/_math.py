@@ -35,6 +35,12 @@ _OTHER: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+def _number(x: Any) -> Any:
+    """Return the number in an array of one element, as Python's ``float`` does."""
+    one = is_traced(x) and x.ndim and all(d == 1 for d in x.shape)
+    return x.reshape(()) if one else x
+
+
 def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., Any]:
     original = getattr(math, name)
 
@@ -43,7 +49,7 @@ def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., An
         args = tuple(list(a) if isinstance(a, Iterator) else a for a in args)
         flat = [v for a in args for v in (a if isinstance(a, (list, tuple)) else (a,))]
         if any(is_traced(v) or isinstance(v, Size) for v in flat):
-            return traced(*args, **kwargs)
+            return traced(*map(_number, args), **kwargs)
         return original(*args, **kwargs)
 
     return function
