@@ -32,6 +32,7 @@ WITHOUT: dict[str, str] = {
     "integrate.tplquad": "three variables, likewise",
     "integrate.dblquad": "two variables, five times",
     "signal.oaconvolve": "its signal is long",
+    "signal.sosfiltfilt": "its sections are traced with its signal, and are refused",
     "stats.gaussian_kde": "its grid is large",
     "stats.vonmises": "it draws",
     "stats.pearsonr": "it draws",
