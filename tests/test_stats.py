@@ -679,6 +679,11 @@ def test_tests_of_samples(name: str) -> None:
     np.testing.assert_allclose(sg.jvp(parts, (x,), (along,))[1], slope, rtol=1e-6, atol=1e-7)
 
 
+def test_a_correlation_of_ranks_has_its_older_name() -> None:
+    found = sg.compile(lambda x: scipy.stats.spearmanr(x, x[::-1] ** 3).correlation)(_ONE)
+    assert found == pytest.approx(scipy.stats.spearmanr(_ONE, _ONE[::-1] ** 3).correlation)
+
+
 def test_frequencies_of_other_sums_are_nan() -> None:
     def distance(seen: Any, **options: Any) -> Any:
         return scipy.stats.chisquare(seen, np.array([1.0, 2.0]), **options).statistic

@@ -29,6 +29,15 @@ class TestResult(NamedTuple):
     pvalue: Any
 
 
+class SignificanceResult(TestResult):
+    """A correlation and its p-value, as SciPy's result of this name."""
+
+    @property
+    def correlation(self) -> Any:
+        """The older name of the statistic."""
+        return self.statistic
+
+
 def _two_sided(name: str, alternative: str) -> None:
     if alternative != "two-sided":
         refuse_option(f"scipy.stats.{name}", "alternative", alternative, "the statistic")
@@ -42,14 +51,14 @@ def _of_normal(z: Any) -> TestResult:
 def spearmanr(
     a: Any, b: Any = None, axis: int | None = 0, nan_policy: str = "propagate",
     alternative: str = "two-sided",
-) -> TestResult:  # fmt: skip
+) -> SignificanceResult:  # fmt: skip
     """Correlation of the ranks of two samples, whose derivatives are zero."""
     _two_sided("spearmanr", alternative)
     x, along = data_along("spearmanr", a, axis, nan_policy)
     y = None if b is None else data_along("spearmanr", b, axis, nan_policy)[0]
     if y is None or x.ndim != 1 or y.ndim != 1:
         raise ShapeError("spearmanr: traced are two samples, which are vectors")
-    return TestResult(*pearsonr(rankdata(x), rankdata(y), axis=along))
+    return SignificanceResult(*pearsonr(rankdata(x), rankdata(y), axis=along))
 
 
 #: How far sums of frequencies may differ, relative to themselves.
