@@ -12,6 +12,7 @@ import contextlib
 import ctypes
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -91,6 +92,13 @@ LEVEL = 1
 #: For what C calls, tiny functions above all, whose code is made once: a call of Rosenbrock's
 #: function of ten variables takes half of the time.
 FULL = 3
+
+#: A function of up to so many lines is put into each of its callers.
+SHORT = 40
+
+#: A function in LLVM's text of a module, and a call by name.
+_DEFINED = re.compile(r"^define [^@\n]*@([\w.]+)\((.*?)^}", re.MULTILINE | re.DOTALL)
+_CALLED = re.compile(r"call [^@\n]*@([\w.]+)\(")
 
 #: Declarations of functions outside of a module.
 _OUTSIDE = re.compile(r"\ndeclare (?![^\n@]*@llvm\.).*")
@@ -247,16 +255,62 @@ def _parsed(text: str, *context: Any) -> Any:
 
 
 def optimize(module: Any, machine: Any, level: int | None = None) -> Any:
-    """Return a module, optimised for a target machine; at :data:`LEVEL` by default."""
+    """Return a module, optimised for a target machine; at :data:`LEVEL` by default.
+
+    LLVM puts a function into its callers as soon as it has optimised it, and then optimises these
+    as a whole. Bodies of loops in loops are functions in functions here, so the same instructions
+    would go through all passes once for each of the functions around them. What others might
+    call, too, is optimised by itself: so are the functions of such a module, and put together
+    afterwards.
+    """
     options = llvm.create_pipeline_tuning_options(speed_level=LEVEL if level is None else level)
     options.loop_vectorization = True
     options.slp_vectorization = False
+    parts = _parts(module) if level is None else []
+    for function in parts:
+        function.linkage = "external"
+        options.inlining_threshold = 0
     builder = llvm.create_pass_builder(machine, options)
     _run(builder.getModulePassManager(), module, builder)
-    if any(function.name.startswith(SIMD_PREFIX) for function in module.functions):
+    simd = [f for f in module.functions if f.name.startswith(SIMD_PREFIX)]
+    for function in (*parts, *simd):
+        function.linkage = "internal"
+    inlined = _inlined(str(module)) if parts else ()
+    for function in parts:
+        if function.name in inlined:
+            function.add_function_attribute("alwaysinline")
+    if parts or simd:
         # Each run leaves callbacks in its builder that refer to what is gone after it.
-        _insert_functions(module, llvm.create_pass_builder(machine, options))
+        _put_together(module, llvm.create_pass_builder(machine, options), bool(parts), bool(simd))
     return module
+
+
+def _parts(module: Any) -> list[Any]:
+    """Return the functions to be optimised one by one: none without bodies within bodies.
+
+    Those are the functions that only the module itself calls, and that may be inlined.
+    """
+    found = [
+        f
+        for f in module.functions
+        if f.linkage is llvm.Linkage.internal
+        and not f.name.startswith(SIMD_PREFIX)
+        and not any(b"noinline" in group for group in f.attributes)
+    ]
+    nested = any(f.name.endswith(".run") and f.name.count(".task") > 1 for f in found)
+    return found if nested else []
+
+
+def _inlined(text: str) -> set[str]:
+    """Return the functions of a module to put into their callers: of one caller, or short."""
+    calls, found = Counter(_CALLED.findall(text)), set[str]()
+    sizes: dict[str, int] = {}
+    for function in _DEFINED.finditer(text):  # each before its callers
+        name, body = function.groups()
+        sizes[name] = body.count("\n") + sum(sizes[f] for f in _CALLED.findall(body) if f in found)
+        if calls[name] == 1 or sizes[name] <= SHORT:
+            found.add(name)
+    return found
 
 
 def _run(passes: Any, module: Any, builder: Any) -> None:
@@ -271,14 +325,14 @@ def _run(passes: Any, module: Any, builder: Any) -> None:
         passes.detach()
 
 
-def _insert_functions(module: Any, builder: Any) -> None:
-    """Put the SIMD functions that vector loops call into these loops, and drop them."""
-    for function in module.functions:
-        if function.name.startswith(SIMD_PREFIX):
-            function.linkage = "internal"
+def _put_together(module: Any, builder: Any, parts: bool, simd: bool) -> None:
+    """Put functions into callers, SIMD functions into vector loops; drop what is left over."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
-    passes.add_new_gvn_pass()  # equal work of several functions
+    if parts:
+        passes.add_sroa_pass()  # what they pass each other in memory is then in registers
+    if simd:
+        passes.add_new_gvn_pass()  # equal work of several functions
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     passes.add_dead_code_elimination_pass()

@@ -246,3 +246,31 @@ def test_functions_outside_are_called_through_the_table(
     assert any("lapack" in name for name in outside)
     for name, attributes in outside.items():
         assert not _code.NEAR or b"nonlazybind" in attributes, name
+
+
+def test_bodies_within_bodies_are_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM writes out the turns of a loop of calls; what is called then is not put into each."""
+
+    def slope(y: Any) -> Any:
+        apart = [[(y[j] - y[i]) ** 2 + 1.0 for i in range(6) if i != j] for j in range(6)]
+        return np.stack([np.sum(np.stack([1 / np.sqrt(r) for r in row])) for row in apart])
+
+    def step(_: int, y: Any) -> Any:
+        return sg.fori_loop(0, 6, lambda k, u: u + 0.01 * slope(u) / (k + 1), y)
+
+    def solved(y: Any) -> Any:
+        return sg.fori_loop(0, 20, step, y)
+
+    y = np.linspace(0.0, 1.0, 6)
+    text = lower(sg.compile(solved).program(y)).text
+    together = _code.optimized(text)
+    with monkeypatch.context() as patch:
+        patch.setattr(_code, "_parts", lambda module: [])
+        at_once = _code.optimized(text)
+    assert together != at_once
+    assert together.count("\n") < 1.2 * at_once.count("\n")
+    expected = y
+    for _ in range(20):
+        for k in range(6):
+            expected = expected + 0.01 * slope(expected) / (k + 1)
+    np.testing.assert_allclose(sg.compile(solved)(y), expected, rtol=1e-13)
