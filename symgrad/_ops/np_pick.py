@@ -145,7 +145,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     x = as_array(arr)
     x, axis = (np.ravel(x), 0) if axis is None else (x, normalize_axis(axis, x.ndim))
     _constant_places("insert", obj)
-    new = as_array(values).astype(x.dtype)
+    new = as_array(values, x.dtype)
     if new.ndim < x.ndim:
         new = reshaped(new, (*(1,) * (x.ndim - new.ndim), *new.shape))
     if np.ndim(obj) == 0 and not isinstance(obj, slice):
