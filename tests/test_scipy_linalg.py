@@ -140,7 +140,7 @@ def test_wrong_use() -> None:
         (lambda a: sl.lu_solve((a, np.arange(4)), V), UnsupportedError, "lu_factor has returned"),
         (lambda a: sl.solve_continuous_are(a, B, S, R, e=S), UnsupportedError, "e="),
         (lambda a: sl.solve_sylvester(a[:2], S, S), ShapeError, "square matrix"),
-        (lambda a: sl.sqrtm(a), UnsupportedError, "eigh"),
+        (lambda a: sl.signm(a), UnsupportedError, "eigh"),
         (lambda a: sl.toeplitz(a), ShapeError, "of a vector"),
         (lambda a: sl.companion(a[0, :1]), ShapeError, "two coefficients"),
         (lambda a: sl.lu_solve(sl.lu_factor(a[None]), V), ShapeError, "factors of 4 rows"),
