@@ -25,8 +25,9 @@ from .._trace._known import known_number
 from .._trace._whole import size_bits
 from ..errors import ArgumentError, DTypeError, NumberError, SymgradError, TraceError
 from ._control import cond, fori_loop, while_loop
-from ._control_syntax import FLOW, converted
+from ._control_syntax import converted
 from ._control_writes import COPIED, Carried, Sides
+from ._statements import FLOW
 
 #: ``range`` of up to this many steps, known beforehand, is unrolled as Python does.
 UNROLLED = 8

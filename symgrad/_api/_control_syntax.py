@@ -19,7 +19,6 @@ errors and programs point to the user's.
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
 import inspect
 from collections.abc import Callable, Sequence
@@ -29,24 +28,37 @@ from typing import Any
 from ..errors import ArgumentError
 from ._jumps import without_jumps
 from ._statements import (
+    ERRORS,
+    FLOW,
+    Followed,
+    Results,
     assigned,
     code_of,
     counts,
+    define,
     definition_of,
     effects,
+    error_of_chain,
     exits_by_return,
+    flowing,
+    give,
+    if_not,
+    is_closed,
+    lazy,
     located,
+    name_nodes,
+    named,
     plain,
     raises,
+    result_node,
     returns,
+    state_node,
     strip,
+    take,
     walk,
     writes,
     writes_by_names,
 )
-
-FLOW = "__flow__"
-
 
 #: Methods by which an array is assigned to, and that lists have not.
 _WRITING = ("fill", "partition", "put")
@@ -80,7 +92,7 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     follows = hasattr(flow, "called")
     made = _Rewriter(function, definition, follows).function(definition)
     if follows:
-        _Followed().visit(made)
+        Followed().visit(made)
     # Free variables stay free: the code is compiled within a function that has them.
     free = [*function.__code__.co_freevars, FLOW]
     outer = ast.parse(f"def outer({', '.join(free)}):\n    pass").body[0]
@@ -101,8 +113,6 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     return result
 
 
-#: The name for what a function has raised, as far as no example decides.
-ERRORS = "__flow_errors"
 #: The name for what is handed to a side of a branch only to be read, or written to.
 UNUSED = "__flow_unused"
 
@@ -185,13 +195,13 @@ class _Rewriter(ast.NodeTransformer):
         for k, s in enumerate(statements):
             rest = list(statements[k + 1 :])
             if isinstance(s, ast.Assert):
-                s = _if_not(s)
+                s = if_not(s)
             if isinstance(s, ast.If):
-                if rest and raises(rest) and _closed(s, rest):
+                if rest and raises(rest) and is_closed(s, rest):
                     rest = []
                 if raises(s.body) or raises(s.orelse):
                     return [*done, *self.unless(s, rest, tail)]
-                if (lifted := _error_of_chain(s)) is not None:
+                if (lifted := error_of_chain(s)) is not None:
                     return [*done, *self.unless(lifted, [s, *rest], tail)]
             if isinstance(s, ast.If) and tail and exits_by_return([*s.body, *s.orelse]):
                 return [*done, *self.early(s, rest)]
@@ -236,12 +246,12 @@ class _Rewriter(ast.NodeTransformer):
         names = [*assigned([*s.body, *s.orelse]), *lent]
         yes, no = self.name("then"), self.name("else")
         both = [n for n in assigned(s.body) if n in assigned(s.orelse)]
-        call = _call("branch", self.visit(s.test), _name(yes), _name(no), _state(names),
-                     _names(both), _names(lent), s)  # fmt: skip
+        call = flowing("branch", self.visit(s.test), named(yes), named(no), state_node(names),
+                     name_nodes(both), name_nodes(lent), s)  # fmt: skip
         return [
-            _define(yes, names, [*self.block(s.body, False), _give(names, s)], s),
-            _define(no, names, [*self.block(s.orelse, False), _give(names, s)], s),
-            _take([UNUSED if n in lent else n for n in names], call, s),
+            define(yes, names, [*self.block(s.body, False), give(names, s)], s),
+            define(no, names, [*self.block(s.orelse, False), give(names, s)], s),
+            take([UNUSED if n in lent else n for n in names], call, s),
         ]
 
     def early(self, s: ast.If, rest: list[ast.stmt]) -> list[ast.stmt]:
@@ -252,10 +262,10 @@ class _Rewriter(ast.NodeTransformer):
             return self.unless(located(ast.If(s.test, body, orelse), s), [], tail=True)
         names = [*assigned([*body, *orelse]), *self.around([*body, *orelse])]
         yes, no = self.name("then"), self.name("else")
-        call = _call("either", self.visit(s.test), _name(yes), _name(no), _state(names), s)
+        call = flowing("either", self.visit(s.test), named(yes), named(no), state_node(names), s)
         return [
-            _define(yes, names, self.ending(body, s), s),
-            _define(no, names, self.ending(orelse, s), s),
+            define(yes, names, self.ending(body, s), s),
+            define(no, names, self.ending(orelse, s), s),
             located(ast.Return(call), s),
         ]
 
@@ -263,10 +273,10 @@ class _Rewriter(ast.NodeTransformer):
         """``if test: raise error``, and what follows where nothing is raised."""
         test, body, orelse = self.visit(s.test), s.body, s.orelse
         if not raises(body):
-            test, body, orelse = _call("negated", test, s), orelse, body
+            test, body, orelse = flowing("negated", test, s), orelse, body
         error, names = self.name("error"), assigned(body)
-        call = _call("unless", test, _name(error), _state(names), _name(ERRORS), s)
-        made = [_define(error, names, body, s), located(ast.Expr(call), s)]
+        call = flowing("unless", test, named(error), state_node(names), named(ERRORS), s)
+        made = [define(error, names, body, s), located(ast.Expr(call), s)]
         return [*made, *self.block([*orelse, *rest], tail)]
 
     def ending(self, statements: list[ast.stmt], like: ast.AST) -> list[ast.stmt]:
@@ -276,21 +286,21 @@ class _Rewriter(ast.NodeTransformer):
         made = self.block(statements, tail=True)
         if not errors:
             return made or [located(ast.Pass(), like)]
-        _Results().block(made)
+        Results().block(made)
         if not ended:
-            made.append(_result(None, like))
-        first = ast.Assign([ast.Name(ERRORS, ast.Store())], _call("errors", like))
+            made.append(result_node(None, like))
+        first = ast.Assign([ast.Name(ERRORS, ast.Store())], flowing("errors", like))
         return [located(first, like), *made]
 
     def loop(self, s: ast.While) -> list[ast.stmt]:
         lent = self.lent(s.body)
         names = [*assigned(s.body), *lent]
         test, body = self.name("test"), self.name("body")
-        call = _call("loop", _name(test), _name(body), _state(names), _names(lent), s)
+        call = flowing("loop", named(test), named(body), state_node(names), name_nodes(lent), s)
         return [
-            _define(test, names, [located(ast.Return(self.visit(s.test)), s)], s),
-            _define(body, names, [*self.block(s.body, False), _give(names, s)], s),
-            _take(names, call, s),
+            define(test, names, [located(ast.Return(self.visit(s.test)), s)], s),
+            define(body, names, [*self.block(s.body, False), give(names, s)], s),
+            take(names, call, s),
         ]
 
     def count_loop(self, s: ast.For) -> list[ast.stmt]:
@@ -300,9 +310,9 @@ class _Rewriter(ast.NodeTransformer):
         names = [*(n for n in assigned(s.body) if n != s.target.id), *lent]
         body = self.name("body")
         bounds = located(ast.Tuple([self.visit(a) for a in s.iter.args], ast.Load()), s)
-        call = _call("count", bounds, _name(body), _state(names), _names(lent), s)
-        inner = [*self.block(s.body, False), _give(names, s)]
-        return [_define(body, [s.target.id, *names], inner, s), _take(names, call, s)]
+        call = flowing("count", bounds, named(body), state_node(names), name_nodes(lent), s)
+        inner = [*self.block(s.body, False), give(names, s)]
+        return [define(body, [s.target.id, *names], inner, s), take(names, call, s)]
 
     # ---------------------------------------------------------------- expressions
 
@@ -312,16 +322,16 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         test, body, orelse = (self.visit(x) for x in (node.test, node.body, node.orelse))
-        return _call("choose", test, _lazy(body), _lazy(orelse), node)
+        return flowing("choose", test, lazy(body), lazy(orelse), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         kind = "both" if isinstance(node.op, ast.And) else "any_of"
-        return _call(kind, *(_lazy(self.visit(v)) for v in node.values), node)
+        return flowing(kind, *(lazy(self.visit(v)) for v in node.values), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         operand = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
-            return _call("negated", operand, node)
+            return flowing("negated", operand, node)
         node.operand = operand
         return node
 
@@ -331,125 +341,4 @@ class _Rewriter(ast.NodeTransformer):
             located(ast.Compare(a, [op], [b]), node)
             for a, op, b in zip(values, node.ops, values[1:], strict=False)
         ]
-        return pairs[0] if len(pairs) == 1 else _call("both", *map(_lazy, pairs), node)
-
-
-# ---------------------------------------------------------------- making code
-
-
-class _Results(ast.NodeTransformer):
-    """Has what a function returns pass through ``flow.result``."""
-
-    def block(self, statements: list[ast.stmt]) -> None:
-        statements[:] = [self.visit(s) for s in statements]
-
-    def visit_Return(self, node: ast.Return) -> Any:
-        return _result(node.value, node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
-
-    visit_Lambda = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
-
-
-def _result(value: ast.expr | None, like: ast.AST) -> Any:
-    call = _call("result", _name(ERRORS), value or located(ast.Constant(None), like), like)
-    return located(ast.Return(call), like)
-
-
-def _if_not(s: ast.Assert) -> ast.If:
-    """Return ``assert test, message`` as ``if``."""
-    error = located(
-        ast.Call(ast.Name("AssertionError", ast.Load()), [s.msg] if s.msg else [], []), s
-    )
-    test = located(ast.UnaryOp(ast.Not(), s.test), s)
-    made: ast.If = located(ast.If(test, [located(ast.Raise(error), s)], []), s)
-    return made
-
-
-def _closed(s: ast.If, rest: list[ast.stmt]) -> bool:
-    """Put what follows ``if`` and its ``elif``s under ``else``, if all of them return."""
-    last = s
-    while returns(last.body) and len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
-        last = last.orelse[0]
-    if not returns(last.body) or last.orelse:
-        return False
-    last.orelse = rest
-    return True
-
-
-def _error_of_chain(s: ast.If) -> ast.If | None:
-    """Take the last ``else: raise error`` off ``if`` and its ``elif``s: as ``if`` of its own.
-
-    Where it raises nothing the last test holds: what stands under that is for all others.
-    """
-    tests, last, before = [s.test], s, None
-    while len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
-        last, before = last.orelse[0], last
-        tests.append(last.test)
-    if before is None or not raises(last.orelse):
-        return None
-    none = ast.UnaryOp(ast.Not(), ast.BoolOp(ast.Or(), copy.deepcopy(tests)))
-    before.orelse = last.body
-    error: ast.If = located(ast.If(none, last.orelse, []), s)
-    return error
-
-
-class _Followed(ast.NodeTransformer):
-    """Has what is called pass through ``flow.called``, but for Python's own functions."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        root = node.func
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if not isinstance(root, ast.Name) or (root.id != FLOW and not hasattr(builtins, root.id)):
-            node.func = _call("called", node.func, node.func)
-        return node
-
-
-def _name(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
-
-
-def _names(names: Sequence[str]) -> ast.expr:
-    return ast.Tuple([ast.Constant(n) for n in names], ast.Load())
-
-
-def _call(method: str, *parts: Any) -> Any:
-    """Return the call of a method of the flow; the last part gives the line."""
-    *args, like = parts
-    target = ast.Attribute(_name(FLOW), method, ast.Load())
-    return located(ast.Call(target, args, []), like)
-
-
-def _lazy(body: ast.expr) -> ast.expr:
-    empty = ast.arguments([], [], None, [], [], None, [])
-    lazy: ast.expr = located(ast.Lambda(empty, body), body)
-    return lazy
-
-
-def _state(names: Sequence[str]) -> ast.expr:
-    """Return the variables' names and values, as far as they have one."""
-    values = [_call("value", _lazy(_name(n)), _name(n)) for n in names]
-    return ast.Dict([ast.Constant(n) for n in names], values)
-
-
-def _define(name: str, parameters: Sequence[str], body: list[ast.stmt], like: ast.AST) -> Any:
-    arguments = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
-    template = ast.parse("def f(): pass").body[0]
-    assert isinstance(template, ast.FunctionDef)
-    template.name, template.args, template.body = name, arguments, body
-    return located(template, like)
-
-
-def _give(names: Sequence[str], like: ast.AST) -> Any:
-    values = [_call("value", _lazy(_name(n)), _name(n)) for n in names]
-    return located(ast.Return(ast.Tuple(values, ast.Load())), like)
-
-
-def _take(names: Sequence[str], call: Any, like: ast.AST) -> Any:
-    if not names:
-        return located(ast.Expr(call), like)
-    target = ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())
-    return located(ast.Assign([target], call), like)
+        return pairs[0] if len(pairs) == 1 else flowing("both", *map(lazy, pairs), node)

@@ -1,17 +1,23 @@
 """Functions as syntax trees: their source, code from trees again, and what statements do.
 
-A block of Python's statements assigns, writes to arrays, is left early.
+A block of Python's statements assigns, writes to arrays, is left early. At the end are the
+expressions and statements that rewriting makes.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
+import copy
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
+
+#: The name for what a function has raised, as far as no example decides.
+ERRORS = "__flow_errors"
 
 #: The attribute of a function that has its source.
 SOURCE = "__symgrad_source__"
@@ -214,3 +220,127 @@ def counts(s: ast.For) -> bool:
         and not s.iter.keywords
         and not any(isinstance(a, ast.Starred) for a in s.iter.args)
     )
+
+
+FLOW = "__flow__"
+
+
+# ---------------------------------------------------------------- making code
+
+
+class Results(ast.NodeTransformer):
+    """Has what a function returns pass through ``flow.result``."""
+
+    def block(self, statements: list[ast.stmt]) -> None:
+        statements[:] = [self.visit(s) for s in statements]
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        return result_node(node.value, node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    visit_Lambda = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
+
+
+def result_node(value: ast.expr | None, like: ast.AST) -> Any:
+    call = flowing("result", named(ERRORS), value or located(ast.Constant(None), like), like)
+    return located(ast.Return(call), like)
+
+
+def if_not(s: ast.Assert) -> ast.If:
+    """Return ``assert test, message`` as ``if``."""
+    error = located(
+        ast.Call(ast.Name("AssertionError", ast.Load()), [s.msg] if s.msg else [], []), s
+    )
+    test = located(ast.UnaryOp(ast.Not(), s.test), s)
+    made: ast.If = located(ast.If(test, [located(ast.Raise(error), s)], []), s)
+    return made
+
+
+def is_closed(s: ast.If, rest: list[ast.stmt]) -> bool:
+    """Put what follows ``if`` and its ``elif``s under ``else``, if all of them return."""
+    last = s
+    while returns(last.body) and len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
+        last = last.orelse[0]
+    if not returns(last.body) or last.orelse:
+        return False
+    last.orelse = rest
+    return True
+
+
+def error_of_chain(s: ast.If) -> ast.If | None:
+    """Take the last ``else: raise error`` off ``if`` and its ``elif``s: as ``if`` of its own.
+
+    Where it raises nothing the last test holds: what stands under that is for all others.
+    """
+    tests, last, before = [s.test], s, None
+    while len(last.orelse) == 1 and isinstance(last.orelse[0], ast.If):
+        last, before = last.orelse[0], last
+        tests.append(last.test)
+    if before is None or not raises(last.orelse):
+        return None
+    none = ast.UnaryOp(ast.Not(), ast.BoolOp(ast.Or(), copy.deepcopy(tests)))
+    before.orelse = last.body
+    error: ast.If = located(ast.If(none, last.orelse, []), s)
+    return error
+
+
+class Followed(ast.NodeTransformer):
+    """Has what is called pass through ``flow.called``, but for Python's own functions."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        root = node.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name) or (root.id != FLOW and not hasattr(builtins, root.id)):
+            node.func = flowing("called", node.func, node.func)
+        return node
+
+
+def named(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def name_nodes(names: Sequence[str]) -> ast.expr:
+    return ast.Tuple([ast.Constant(n) for n in names], ast.Load())
+
+
+def flowing(method: str, *parts: Any) -> Any:
+    """Return the call of a method of the flow; the last part gives the line."""
+    *args, like = parts
+    target = ast.Attribute(named(FLOW), method, ast.Load())
+    return located(ast.Call(target, args, []), like)
+
+
+def lazy(body: ast.expr) -> ast.expr:
+    empty = ast.arguments([], [], None, [], [], None, [])
+    lazy: ast.expr = located(ast.Lambda(empty, body), body)
+    return lazy
+
+
+def state_node(names: Sequence[str]) -> ast.expr:
+    """Return the variables' names and values, as far as they have one."""
+    values = [flowing("value", lazy(named(n)), named(n)) for n in names]
+    return ast.Dict([ast.Constant(n) for n in names], values)
+
+
+def define(name: str, parameters: Sequence[str], body: list[ast.stmt], like: ast.AST) -> Any:
+    arguments = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
+    template = ast.parse("def f(): pass").body[0]
+    assert isinstance(template, ast.FunctionDef)
+    template.name, template.args, template.body = name, arguments, body
+    return located(template, like)
+
+
+def give(names: Sequence[str], like: ast.AST) -> Any:
+    values = [flowing("value", lazy(named(n)), named(n)) for n in names]
+    return located(ast.Return(ast.Tuple(values, ast.Load())), like)
+
+
+def take(names: Sequence[str], call: Any, like: ast.AST) -> Any:
+    if not names:
+        return located(ast.Expr(call), like)
+    target = ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())
+    return located(ast.Assign([target], call), like)

@@ -292,8 +292,6 @@ class Function(Foreign, Travels, Generic[P, R]):
             reading, values = captures.now(frozen)
             given = call.with_data(reading, values, self._dynamic and not fixed, short)
             known = self._kinds.find(given.signature, given.leaves, likely)
-            if known is None and likely:
-                known = self._kinds.find(given.signature, given.leaves)
             if known is not None:
                 return known, given
             try:

@@ -48,7 +48,8 @@ class Kinds:
         if likely and group:
             last = max(group, key=lambda x: x.used)
             last.used = next(_searches)
-            return last if last.admits_sizes(leaves) else None
+            if last.admits_sizes(leaves):
+                return last
         for candidate in group:
             if candidate.admits(leaves):
                 candidate.used = next(_searches)

@@ -1,4 +1,4 @@
-"""Images: what lies beyond their edges, sums of neighbours, and values at any place, by splines."""
+"""Images: what lies beyond their edges, sums and ranks of neighbours, and values at any place."""
 
 from __future__ import annotations
 
@@ -14,6 +14,16 @@ import scipy.ndimage
 from .. import numpy as traced_numpy
 from ..errors import DTypeError, ShapeError
 from ._replacing import floats, refuse_option, replaces
+
+
+def chosen_axes(x: Any, axes: Any) -> tuple[int, ...]:
+    """Return the axes that ``axes=`` means, counted from the front."""
+    return (
+        tuple(range(x.ndim))
+        if axes is None
+        else tuple(range(x.ndim)[k] for k in np.atleast_1d(axes))
+    )
+
 
 #: SciPy's names for what lies beyond an edge, in NumPy's terms.
 _PADS = {
@@ -179,3 +189,98 @@ def shift(
         [g - s for g, s in zip(np.indices(tuple(map(int, image.shape))), by, strict=True)]
     )
     return _at_places(image, grid, order, mode, cval, prefilter)
+
+
+# ---------------------------------------------------------------- ranks of neighbours
+
+
+def _neighbours(
+    x: Any, size: Any, footprint: Any, mode: str, cval: Any, origin: Any, axes: Any
+) -> list[Any]:
+    """Return for each place of a footprint, or of a box, the image that is moved there."""
+    chosen = chosen_axes(x, axes)
+    if footprint is None:
+        if size is None:
+            raise RuntimeError("no footprint or filter size provided")
+        footprint = np.ones(np.broadcast_to(size, len(chosen)), bool)
+    mask = np.asarray(footprint, bool)
+    if mask.ndim != len(chosen):
+        raise ShapeError(f"a footprint of {mask.ndim} axes, for {len(chosen)} of the image")
+    room = [(0, 0)] * x.ndim
+    moved = np.broadcast_to(origin, len(chosen))
+    for axis, m, o in zip(chosen, mask.shape, moved, strict=True):
+        room[axis] = (m // 2 + int(o), m - 1 - m // 2 - int(o))
+    wide = padded(x, room, mode, cval)
+    found = []
+    for place in np.argwhere(mask):
+        start = dict(zip(chosen, map(int, place), strict=True))
+        cut = tuple(slice(start.get(k, 0), start.get(k, 0) + n) for k, n in enumerate(x.shape))
+        found.append(wide[cut])
+    return found
+
+
+@filters(scipy.ndimage.maximum_filter)
+def maximum_filter(
+    input: Any, size: Any = None, footprint: Any = None, output: Any = None,
+    mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    """Largest of the neighbours, as ``scipy.ndimage.maximum_filter``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import maximum_filter
+    >>> sg.grad(lambda x: np.sum(maximum_filter(x, 3)))(np.array([1.0, 5.0, 2.0, 3.0]))
+    array([0., 3., 0., 1.])
+    """
+    x = floats(input)
+    return functools.reduce(np.maximum, _neighbours(x, size, footprint, mode, cval, origin, axes))
+
+
+@filters(scipy.ndimage.minimum_filter)
+def minimum_filter(
+    input: Any, size: Any = None, footprint: Any = None, output: Any = None,
+    mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    """Smallest of the neighbours, as ``scipy.ndimage.minimum_filter``."""
+    x = floats(input)
+    return functools.reduce(np.minimum, _neighbours(x, size, footprint, mode, cval, origin, axes))
+
+
+@filters(scipy.ndimage.maximum_filter1d)
+def maximum_filter1d(
+    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
+    cval: Any = 0.0, origin: int = 0,
+) -> Any:  # fmt: skip
+    """Largest of the neighbours along an axis, as ``scipy.ndimage.maximum_filter1d``."""
+    return maximum_filter(floats(input), size, None, None, mode, cval, origin, axes=(axis,))
+
+
+@filters(scipy.ndimage.minimum_filter1d)
+def minimum_filter1d(
+    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
+    cval: Any = 0.0, origin: int = 0,
+) -> Any:  # fmt: skip
+    """Smallest of the neighbours along an axis, as ``scipy.ndimage.minimum_filter1d``."""
+    return minimum_filter(floats(input), size, None, None, mode, cval, origin, axes=(axis,))
+
+
+@filters(scipy.ndimage.median_filter)
+def median_filter(
+    input: Any, size: Any = None, footprint: Any = None, output: Any = None,
+    mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    """Median of the neighbours, the upper of two, as ``scipy.ndimage.median_filter``."""
+    windows = _neighbours(floats(input), size, footprint, mode, cval, origin, axes)
+    return np.sort(traced_numpy.stack(windows), axis=0)[len(windows) // 2]
+
+
+@replaces(scipy.ndimage.center_of_mass)
+def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> tuple[Any, ...]:
+    """Mean of the places of an image, weighted by its values."""
+    if labels is not None:
+        refuse_option("center_of_mass", "labels", "...", "center_of_mass(image * (labels == k))")
+    x = floats(input)
+    places = np.meshgrid(*map(traced_numpy.arange, x.shape), indexing="ij", sparse=True)
+    return tuple(np.sum(x * place) / np.sum(x) for place in places)

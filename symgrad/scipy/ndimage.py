@@ -16,44 +16,37 @@ array([2.5, 1.5])
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.ndimage
 
-from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from .._trace._namespace import offering
-from ..errors import ShapeError
 from ._fates import reasons
-from ._images import correlated, correlated_along, filters, map_coordinates, padded, shift
-from ._replacing import floats, refuse_option, replaces
+from ._images import (
+    center_of_mass,
+    chosen_axes,
+    correlated,
+    correlated_along,
+    filters,
+    map_coordinates,
+    maximum_filter,
+    maximum_filter1d,
+    median_filter,
+    minimum_filter,
+    minimum_filter1d,
+    shift,
+)
+from ._replacing import floats, refuse_option
 
 __all__ = [
-    "center_of_mass",
-    "convolve",
-    "convolve1d",
-    "correlate",
-    "correlate1d",
-    "gaussian_filter",
-    "gaussian_filter1d",
-    "gaussian_gradient_magnitude",
-    "gaussian_laplace",
-    "laplace",
-    "map_coordinates",
-    "maximum_filter",
-    "maximum_filter1d",
-    "median_filter",
-    "minimum_filter",
-    "minimum_filter1d",
-    "prewitt",
-    "shift",
-    "sobel",
-    "uniform_filter",
-    "uniform_filter1d",
-]
+    "center_of_mass", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter",
+    "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace", "laplace",
+    "map_coordinates", "maximum_filter", "maximum_filter1d", "median_filter", "minimum_filter",
+    "minimum_filter1d", "prewitt", "shift", "sobel", "uniform_filter", "uniform_filter1d",
+]  # fmt: skip
 
 
 @filters(scipy.ndimage.correlate1d)
@@ -164,19 +157,11 @@ def gaussian_filter1d(
     return _smoothed(floats(input), sigma, axis, order, mode, cval, truncate, radius)
 
 
-def _chosen(x: Any, axes: Any) -> tuple[int, ...]:
-    return (
-        tuple(range(x.ndim))
-        if axes is None
-        else tuple(range(x.ndim)[k] for k in np.atleast_1d(axes))
-    )
-
-
 def _each_axis(
     x: Any, of_axis: Callable[[Any, int, Any, str], Any], option: Any, mode: Any, axes: Any
 ) -> Any:
     """Filter along one axis after another, each with an option and a mode."""
-    chosen = _chosen(x, axes)
+    chosen = chosen_axes(x, axes)
     options = option if isinstance(option, (list, tuple, np.ndarray)) else [option] * len(chosen)
     modes = [mode] * len(chosen) if isinstance(mode, str) else mode
     for axis, own, edges in zip(chosen, options, modes, strict=True):
@@ -221,7 +206,7 @@ def laplace(
            [ 0.,  1.,  0.]])
     """
     x, weights = floats(input), np.array([1.0, -2.0, 1.0])
-    seconds = [correlated_along(x, weights, axis, mode, cval, 1) for axis in _chosen(x, axes)]
+    seconds = [correlated_along(x, weights, axis, mode, cval, 1) for axis in chosen_axes(x, axes)]
     return sum(seconds) if seconds else x  # along no axis: SciPy's
 
 
@@ -272,7 +257,7 @@ def _slopes(
 
         return _each_axis(x, along, sigma, mode, smoothed)
 
-    return [of_axis(axis) for axis in _chosen(x, axes)]
+    return [of_axis(axis) for axis in chosen_axes(x, axes)]
 
 
 def _differences(x: Any, axis: int, others: Any, mode: str, cval: Any) -> Any:
@@ -354,101 +339,6 @@ def uniform_filter(
         ),
         size, mode, axes,
     )  # fmt: skip
-
-
-# ---------------------------------------------------------------- ranks of neighbours
-
-
-def _neighbours(
-    x: Any, size: Any, footprint: Any, mode: str, cval: Any, origin: Any, axes: Any
-) -> list[Any]:
-    """Return for each place of a footprint, or of a box, the image that is moved there."""
-    chosen = _chosen(x, axes)
-    if footprint is None:
-        if size is None:
-            raise RuntimeError("no footprint or filter size provided")
-        footprint = np.ones(np.broadcast_to(size, len(chosen)), bool)
-    mask = np.asarray(footprint, bool)
-    if mask.ndim != len(chosen):
-        raise ShapeError(f"a footprint of {mask.ndim} axes, for {len(chosen)} of the image")
-    room = [(0, 0)] * x.ndim
-    moved = np.broadcast_to(origin, len(chosen))
-    for axis, m, o in zip(chosen, mask.shape, moved, strict=True):
-        room[axis] = (m // 2 + int(o), m - 1 - m // 2 - int(o))
-    wide = padded(x, room, mode, cval)
-    found = []
-    for place in np.argwhere(mask):
-        start = dict(zip(chosen, map(int, place), strict=True))
-        cut = tuple(slice(start.get(k, 0), start.get(k, 0) + n) for k, n in enumerate(x.shape))
-        found.append(wide[cut])
-    return found
-
-
-@filters(scipy.ndimage.maximum_filter)
-def maximum_filter(
-    input: Any, size: Any = None, footprint: Any = None, output: Any = None,
-    mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> Any:  # fmt: skip
-    """Largest of the neighbours, as ``scipy.ndimage.maximum_filter``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from symgrad.scipy.ndimage import maximum_filter
-    >>> sg.grad(lambda x: np.sum(maximum_filter(x, 3)))(np.array([1.0, 5.0, 2.0, 3.0]))
-    array([0., 3., 0., 1.])
-    """
-    x = floats(input)
-    return functools.reduce(np.maximum, _neighbours(x, size, footprint, mode, cval, origin, axes))
-
-
-@filters(scipy.ndimage.minimum_filter)
-def minimum_filter(
-    input: Any, size: Any = None, footprint: Any = None, output: Any = None,
-    mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> Any:  # fmt: skip
-    """Smallest of the neighbours, as ``scipy.ndimage.minimum_filter``."""
-    x = floats(input)
-    return functools.reduce(np.minimum, _neighbours(x, size, footprint, mode, cval, origin, axes))
-
-
-@filters(scipy.ndimage.maximum_filter1d)
-def maximum_filter1d(
-    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
-    cval: Any = 0.0, origin: int = 0,
-) -> Any:  # fmt: skip
-    """Largest of the neighbours along an axis, as ``scipy.ndimage.maximum_filter1d``."""
-    return maximum_filter(floats(input), size, None, None, mode, cval, origin, axes=(axis,))
-
-
-@filters(scipy.ndimage.minimum_filter1d)
-def minimum_filter1d(
-    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
-    cval: Any = 0.0, origin: int = 0,
-) -> Any:  # fmt: skip
-    """Smallest of the neighbours along an axis, as ``scipy.ndimage.minimum_filter1d``."""
-    return minimum_filter(floats(input), size, None, None, mode, cval, origin, axes=(axis,))
-
-
-@filters(scipy.ndimage.median_filter)
-def median_filter(
-    input: Any, size: Any = None, footprint: Any = None, output: Any = None,
-    mode: str = "reflect", cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> Any:  # fmt: skip
-    """Median of the neighbours, the upper of two, as ``scipy.ndimage.median_filter``."""
-    windows = _neighbours(floats(input), size, footprint, mode, cval, origin, axes)
-    return np.sort(traced_numpy.stack(windows), axis=0)[len(windows) // 2]
-
-
-@replaces(scipy.ndimage.center_of_mass)
-def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> tuple[Any, ...]:
-    """Mean of the places of an image, weighted by its values."""
-    if labels is not None:
-        refuse_option("center_of_mass", "labels", "...", "center_of_mass(image * (labels == k))")
-    x = floats(input)
-    places = np.meshgrid(*map(traced_numpy.arange, x.shape), indexing="ij", sparse=True)
-    return tuple(np.sum(x * place) / np.sum(x) for place in places)
 
 
 __getattr__, __dir__ = offering(scipy.ndimage, globals(), reasons("ndimage"))

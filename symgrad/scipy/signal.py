@@ -29,8 +29,8 @@ from .._trace._namespace import holds, offering
 from ._convolutions import convolve, convolve2d, correlate, correlate2d, fftconvolve, oaconvolve
 from ._fates import reasons
 from ._frequencies import chirp, freqz, freqz_sos
+from ._images import median_filter
 from ._replacing import floats, refuse_option, replaces
-from .ndimage import median_filter
 
 __all__ = [
     "chirp",
