@@ -47,7 +47,7 @@ NUMBERS = 2000
 
 #: Repeats of so small a part of that are loops in longer programs: what an odd step here and
 #: there leaves between.
-SHARE = 24
+SHARE = 6
 
 #: Most walks: loops whose rounds have loops need another one, and so do others now and then.
 WALKS = 8
