@@ -263,10 +263,15 @@ def test_bodies_within_bodies_are_put_together_once(monkeypatch: pytest.MonkeyPa
 
     y = np.linspace(0.0, 1.0, 6)
     text = lower(sg.compile(solved).program(y)).text
-    together = _code.optimized(text)
+
+    @_code.llvm_turn()
+    def optimized() -> str:
+        return str(_code.optimize(_code._parsed(text), _code._machine()))
+
+    together = optimized()
     with monkeypatch.context() as patch:
         patch.setattr(_code, "_parts", lambda module: [])
-        at_once = _code.optimized(text)
+        at_once = optimized()
     assert together != at_once
     assert together.count("\n") < 1.2 * at_once.count("\n")
     expected = y
