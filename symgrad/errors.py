@@ -207,7 +207,7 @@ class NotCompiledWarning(UserWarning):
 
 
 class PathsWarning(UserWarning):
-    """A function decides by values in many ways, or by digits that rounding makes."""
+    """A function decides in many ways, by digits that rounding makes, or searches by halving."""
 
 
 class SimplificationWarning(UserWarning):

@@ -118,3 +118,109 @@ def test_other_decisions_are_not(f: Any) -> None:
     near = [(f(P + h) - f(P - h)) / 2e-6 for h in 1e-6 * np.eye(2)]
     np.testing.assert_allclose(slopes, near, rtol=1e-5, atol=1e-6)
     sg.hessian(f)(P)
+
+
+# ---------------------------------------------------------------- loops of the program
+
+
+def halved(p: Any) -> Any:
+    """By ``while_loop``, both ends chosen by one condition."""
+
+    def step(ends: Any) -> Any:
+        middle = (ends[0] + ends[1]) / 2
+        above = cubic(middle, p) > 0
+        return np.where(above, ends[0], middle), np.where(above, middle, ends[1])
+
+    low, high = sg.while_loop(lambda ends: ends[1] - ends[0] > 1e-9, step, (0.0, 10.0 + p[0]))
+    return (low + high) / 2
+
+
+def halved_by_sides(p: Any) -> Any:
+    """By ``fori_loop``, with the two sides of a branch."""
+
+    def step(k: Any, ends: Any) -> Any:
+        low, high = ends
+        middle = (low + high) / 2
+        return sg.cond(cubic(middle, p) < 0, lambda: (middle, high, 0), lambda: (low, middle, 1))[
+            :2
+        ]
+
+    return sg.fori_loop(0, 50, step, (0.0, 10.0))[0]
+
+
+def opposite(p: Any) -> Any:
+    """With a condition and its contrary."""
+
+    def step(k: Any, ends: Any) -> Any:
+        low, high = ends
+        y = cubic((low + high) / 2, p)
+        return np.where(y < 0, (low + high) / 2, low), np.where(y >= 0, (low + high) / 2, high)
+
+    return sg.fori_loop(0, 50, step, (0.0, 10.0))[1]
+
+
+@pytest.mark.parametrize("f", [halved, halved_by_sides, opposite, between_arguments, golden],
+                         ids=lambda f: f.__name__)  # fmt: skip
+def test_a_search_in_a_loop_is_told(f: Any) -> None:
+    many, says = np.stack([P, 1.3 * P]), r"in a loop at test_searches.py:\d+ close in on"
+    if f not in (between_arguments, golden):  # as they stand these are no loops
+        with pytest.warns(PathsWarning, match=says):
+            sg.grad(f)(P)
+    with pytest.warns(PathsWarning, match=says):
+        sg.vmap(sg.grad(f))(many)
+    with pytest.warns(PathsWarning, match=says):
+        sg.grad(lambda p: np.sum(sg.vmap(f)(p)))(many)
+    with pytest.warns(PathsWarning, match=says):
+        sg.jvp(sg.vmap(f), (many,), (many,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(sg.vmap(f)(many), [f(p) for p in many], rtol=1e-12)
+
+
+def false_position(p: Any) -> Any:
+    """The new end is computed from values, whose derivatives become those of the root."""
+
+    def step(k: Any, ends: Any) -> Any:
+        low, high = ends
+        y, z = cubic(low, p), cubic(high, p)
+        x = high - z * (high - low) / (z - y)
+        above = cubic(x, p) > 0
+        return np.where(above, low, x), np.where(above, x, high)
+
+    return sg.fori_loop(0, 200, step, (1.0, 4.0))[0]
+
+
+def safe_newton(p: Any) -> Any:
+    """Newton's step where it stays within, and half of the interval elsewhere."""
+
+    def step(k: Any, state: Any) -> Any:
+        low, high, x = state
+        y = cubic(x, p)
+        low, high = np.where(y < 0, x, low), np.where(y < 0, high, x)
+        new = x - y / (3 * x**2 - p[0])
+        return low, high, np.where((new > low) & (new < high), new, (low + high) / 2)
+
+    return sg.fori_loop(0, 60, step, (1.0, 10.0, 5.0))[2]
+
+
+def extremes(p: Any) -> Any:
+    """The least and the greatest of some values."""
+
+    def step(k: Any, found: Any) -> Any:
+        y = np.sin(p[0] * k) * p[1]
+        return np.where(y < found[0], y, found[0]), np.where(y > found[1], y, found[1])
+
+    low, high = sg.fori_loop(0, 9, step, (np.inf, -np.inf))
+    return high - low
+
+
+def in_batches_by_rule(p: Any) -> Any:
+    return np.sum(sg.vmap(by_rule)(np.stack([p, 1.1 * p])))
+
+
+@pytest.mark.parametrize("f", [false_position, safe_newton, extremes, in_batches_by_rule],
+                         ids=lambda f: f.__name__)  # fmt: skip
+def test_other_loops_are_not(f: Any) -> None:
+    near = [(f(P + h) - f(P - h)) / 2e-6 for h in 1e-6 * np.eye(2)]
+    np.testing.assert_allclose(sg.grad(f)(P), near, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(sg.jvp(f, (P,), (P,))[1], P @ near, rtol=1e-5, atol=1e-6)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._control import refuse_leaks, rerolled
+from .._control import INSTEAD, refuse_leaks, rerolled
 from .._graph import Input, Literal, Node, topological, warn_user
 from .._op import registry
 from .._shapes import same, show
@@ -296,10 +296,7 @@ def warn_of_searches(results: Iterable[Node], inputs: Sequence[Input]) -> None:
     for where, nodes in lines.items():
         if len(nodes) >= FEWEST and _closes_in(nodes, examples, inputs):
             warn_user(
-                f"{len(nodes)} decisions at {where} close in on a place: derivatives are those "
-                "of the steps that were taken, and not of the place. Write instead: "
-                "scipy.optimize.bisect, brentq or minimize_scalar, which are differentiated, or "
-                "sg.implicit_root around the search",
+                f"{len(nodes)} decisions at {where} close in on a place: {INSTEAD}",
                 PathsWarning,
             )
 

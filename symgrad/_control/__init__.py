@@ -3,6 +3,7 @@
 from ._build import build_branch, build_count, build_scan, build_while, close, refuse_leaks
 from ._custom import ByPullback, ByTangent, Slopes, build_custom
 from ._examples import batch_examples, lockstep
+from ._narrowing import INSTEAD
 from ._parts import Branch, Loop
 from ._records import BRANCH, LOOP, RESULT, TAPE
 from ._regroup import all_of

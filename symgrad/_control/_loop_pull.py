@@ -22,6 +22,7 @@ from .._op import Code, Cython, Libm
 from .._reverse import dependents, pull_back
 from .._rewrite import rewrite
 from .._trace import Traced, as_node, substitute
+from ._narrowing import warn_of_narrowing
 from ._parts import Loop, or_zeros, pick, project, result, stand_ins, tape, zeros
 from ._places import by_places, only_if
 from ._sums import summed
@@ -89,6 +90,7 @@ class Backward:
             else:
                 out = loop.body.outputs[k]
                 self.given.append(_Given(k, ct, Input(f"ct{k}", out.shape, out.dtype)))
+        warn_of_narrowing(loop, pick((*loop.slices, *loop.shared), wanted[count:]))
         self.active = self._active()
         self.carried = stand_ins(loop.carried, "ct_c")
         self._pull()

@@ -13,6 +13,7 @@ from .._graph import Body, Input, Node
 from .._rewrite import rewrite
 from .._shapes import Dimension
 from .._trace import Traced, as_node, substitute
+from ._narrowing import warn_of_narrowing
 from ._parts import Loop, or_zeros, pick, project, stand_ins
 
 
@@ -31,6 +32,7 @@ def push_loop(tangents: Sequence[Node | None], node: Node) -> Callable[[Node], N
     carried = [Input(f"d{x.name}", x.shape, x.dtype) for x in loop.carried]
     slices = {x: Input(f"d{x.name}", x.shape, x.dtype) for x in pick(loop.slices, elements)}
     shared = {x: Input(f"d{x.name}", x.shape, x.dtype) for x in pick(loop.shared, consts)}
+    warn_of_narrowing(loop, [*slices, *shared])
     while True:
         known = {x: t for x, t, m in zip(loop.carried, carried, moving, strict=True) if m}
         pushed = push_forward(loop.body.outputs, {**known, **slices, **shared})
