@@ -28,7 +28,7 @@ from llvmlite import ir
 import symgrad as sg
 from symgrad import _pipeline
 from symgrad._api import _jacobian
-from symgrad._compile import _code
+from symgrad._compile import _llvm
 from symgrad._lower import _borders, _llvm_module, _nest, _overwritten, _plan, _unit, _windows
 from symgrad._pipeline import legal, lower
 from symgrad._runtime import MISS
@@ -81,7 +81,7 @@ def straight_line(operations: int) -> Callable[[Any], Any]:
 
 def generated(text: str, optimize: bool) -> tuple[float, float, int]:
     """Return the seconds of passes and of code generation, and the size of the code."""
-    machine = _code._machine()
+    machine = _llvm.host_machine()
     module = llvm.parse_assembly(text)
     module.verify()
     passes = 0.0
@@ -571,13 +571,13 @@ def levels(quick: bool) -> None:
         ("a stiff system", sg.compile, stiff, (1 + rng.random(40),)),
     )
     print("levels: LLVM's passes for loop nests")
-    ways = {"O1": (1, range(0)), "ours": (1, _code.REDUCING), "O2": (2, range(0)),
+    ways = {"O1": (1, range(0)), "ours": (1, _llvm.REDUCING), "O2": (2, range(0)),
             "O3": (3, range(0))}  # fmt: skip
     row("", *(f"{way}, {what}" for way in ways for what in ("first s", "call us")))
     for name, transform, function, args in cases:
         figures = []
         for level, reducing in ways.values():
-            with setting(_code, "LEVEL", level), setting(_code, "REDUCING", reducing):
+            with setting(_llvm, "LEVEL", level), setting(_llvm, "REDUCING", reducing):
                 firsts = []
                 for _ in range(3):
                     made = transform(function)  # compiled anew

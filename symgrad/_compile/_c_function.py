@@ -10,7 +10,8 @@ from .._forks import cached_property
 from .._runtime._interface import memory_type
 from ..errors import UnsupportedError
 from ._cache import cached_object
-from ._code import Code, bind_all, full_object, load_object
+from ._code import Code, bind_all, load_object
+from ._llvm import full_object
 from ._specialization import Specialization
 
 _TYPES = {

@@ -33,9 +33,10 @@ from .._runtime import Leaf, absent, externals, structures, vector_math_default
 from .._schedule import Program
 from .._state import now
 from ..errors import DataError
-from ._code import Code, compile_code, emit, load_object
+from ._code import Code, compile_code, load_object
 from ._files import read_files, write_files
 from ._layout import Layout, kernel_file
+from ._llvm import emit
 from ._private import discard, private_folder
 
 #: The file with the assembly that is linked into callers in Numba's world.

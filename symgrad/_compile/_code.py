@@ -1,43 +1,31 @@
 """Machine code of a program: made by LLVM directly, loaded once, called from Python.
 
 Numba would optimise such code twice and need a tenth of a second for its own part; a kernel for
-use inside ``@njit`` is made when it is asked for (``_kernel``). Straight-line modules need no
-optimisation passes, only the code generator, so that compile time is linear; modules compile
-side by side, each in an LLVM context of its own.
+use inside ``@njit`` is made when it is asked for (``_kernel``).
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
-import re
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm
 import numpy as np
-from llvmlite.binding import ffi
-from llvmlite.binding.newpassmanagers import NewPassManager
 
-from .._forks import PATIENCE, taken_by_forks, torn, undisturbed
-from .._lower import SIMD_PREFIX, Lowered, products, without_few
+from .._lower import Lowered, products, without_few
 from .._ops.callback import CALLBACKS
 from .._pickles import call_again
-from .._platform import NEAR, RELOCATION
+from .._platform import NEAR
 from .._runtime import (
     MISS,
     Interface,
-    absent,
     bind_array,
     bind_python,
     bind_symbol,
-    externals,
     get_num_threads,
     python_function,
     structures,
@@ -45,69 +33,7 @@ from .._runtime import (
     write_entry,
 )
 from .._runtime._threads import RUN
-
-# ---------------------------------------------------------------- calls into LLVM
-
-
-@contextlib.contextmanager
-def llvm_turn() -> Iterator[None]:
-    """Call into LLVM in the block, without holding a lock that others may wait for there.
-
-    Raises
-    ------
-    RuntimeError
-        In a child process that has inherited half of another call.
-    """
-    if torn():
-        raise RuntimeError(
-            f"this process was forked while another thread had been compiling for {PATIENCE:.0f} s:"
-            " compile before the fork, or start processes by the method 'spawn'"
-        )
-    with undisturbed():
-        yield
-
-
-def _numbas_lock() -> Any:
-    """Return what Numba holds while it compiles; None before it is imported."""
-    module = sys.modules.get("numba.core.compiler_lock")
-    lock = getattr(module, "global_compiler_lock", None)
-    return getattr(lock, "_lock", None)
-
-
-# In the order in which Numba takes them.
-taken_by_forks(_numbas_lock)
-taken_by_forks(lambda: ffi.lib._lock._lock)  # held during every call of llvmlite into LLVM
-
-
-# ---------------------------------------------------------------- code
-
-#: Code of more steps than this goes through LLVM's fast code generator: it is made in a seventh
-#: of the time and runs 1.15 times as long.
-FAST_CODE_FROM = 6000
-
-#: LLVM's level for loop nests. What the levels above it look for, repeated loads and steps and
-#: stores that nobody reads, programs of a graph hardly have; it took a fifth more time to compile.
-LEVEL = 1
-
-#: For what C calls, tiny functions above all, whose code is made once: a call of Rosenbrock's
-#: function of ten variables takes half of the time.
-FULL = 3
-
-#: A function of up to so many lines is put into each of its callers.
-SHORT = 40
-
-#: A function in LLVM's text of a module, and a call by name.
-_DEFINED = re.compile(r"^define [^@\n]*@([\w.]+)\((.*?)^}", re.MULTILINE | re.DOTALL)
-_CALLED = re.compile(r"call [^@\n]*@([\w.]+)\(")
-
-#: Declarations of functions outside of a module.
-_OUTSIDE = re.compile(r"\ndeclare (?![^\n@]*@llvm\.).*")
-
-#: Has LLVM's own calls of C functions, such as memcpy, go through the table of addresses, too.
-_NO_STUBS = """
-!llvm.module.flags = !{!1000000000}
-!1000000000 = !{i32 7, !"RtLibUseGOT", i32 1}
-"""
+from ._llvm import FAST_CODE_FROM, emit, host_machine, llvm_turn, optimized_object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,212 +90,6 @@ def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
     )  # fmt: skip
 
 
-@lru_cache(maxsize=1)
-def _target() -> tuple[Any, dict[str, Any]]:
-    """Return LLVM's target, and this CPU as arguments for a target machine."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    return llvm.Target.from_default_triple(), {
-        "cpu": llvm.get_host_cpu_name(),
-        "features": features(llvm.get_host_cpu_name()),
-        "reloc": RELOCATION,
-        "codemodel": "small" if NEAR else "jitdefault",
-        "jit": True,
-    }
-
-
-def features(cpu: str) -> str:
-    """Return what LLVM is told of this CPU beside its name."""
-    known = llvm.get_host_cpu_features().flatten()
-    # They are microcode there: loads and stores one by one are faster.
-    slow = ["+prefer-no-gather", "+prefer-no-scatter"] if cpu.startswith("znver") else []
-    return ",".join([known, *slow])
-
-
-def _machine(level: int = 3) -> Any:
-    """Return a new target machine for this CPU; they are not shared between threads."""
-    target, options = _target()
-    return target.create_target_machine(opt=level, **options)
-
-
-#: The series of LLVM that are known to have the option of :func:`_unreduced`: at one that it does
-#: not know, LLVM ends the process.
-REDUCING = range(20, 23)
-
-
-@contextlib.contextmanager
-def _unreduced() -> Iterator[None]:
-    """Leave out *loop strength reduction* in the block, a third of the code generator's time.
-
-    It weighs all ways in which a loop's accesses can share their addresses. Those of arrays that
-    each lie behind a pointer of their own share none, and the processor adds a base and an index
-    by itself. LLVM has the option for the process only, so it is set back; what another thread
-    compiles meanwhile is right, with or without.
-    """
-    known = llvm.llvm_version_info[0] in REDUCING
-    if known:
-        llvm.set_option("symgrad", "-disable-lsr=true")
-    try:
-        yield
-    finally:
-        if known:
-            llvm.set_option("symgrad", "-disable-lsr=false")
-
-
-@llvm_turn()
-def optimized_object(text: str, level: int | None = None) -> bytes:
-    """Return the object code of a module, optimised."""
-    machine = _machine()
-    module = optimize(_parsed(text), machine, level)
-    with _unreduced():
-        return _linkable(machine.emit_object(module))
-
-
-def full_object(text: str) -> bytes:
-    """Return the object code of a module that C calls, optimised at :data:`FULL`."""
-    return optimized_object(text, FULL)
-
-
-def _linkable(content: bytes) -> bytes:
-    """Return an object of our own making, or raise if it calls what is not here."""
-    if lacking := absent(externals(content)):
-        raise RuntimeError(
-            f"LLVM's code calls {', '.join(lacking)}, which the C library here does not have; "
-            'use backend="numpy"'
-        )
-    return content
-
-
-def _parsed(text: str, *context: Any) -> Any:
-    """Return a verified module.
-
-    Functions outside of it are called through the table of addresses (``nonlazybind``): llvmlite
-    reserves all memory of an object beforehand, without the table's entries for call stubs. In the
-    text, since llvmlite's add_function_attribute gives it to the result before version 0.48.
-    """
-    if NEAR:
-        text = _OUTSIDE.sub(r"\g<0> nonlazybind", f"\n{text}") + _NO_STUBS
-    module = llvm.parse_assembly(text, *context)
-    module.verify()
-    return module
-
-
-def optimize(module: Any, machine: Any, level: int | None = None) -> Any:
-    """Return a module, optimised for a target machine; at :data:`LEVEL` by default.
-
-    LLVM puts a function into its callers as soon as it has optimised it, and then optimises these
-    as a whole. Bodies of loops in loops are functions in functions here, so the same instructions
-    would go through all passes once for each of the functions around them. What others might
-    call, too, is optimised by itself: so are the functions of such a module, and put together
-    afterwards.
-    """
-    options = llvm.create_pipeline_tuning_options(speed_level=LEVEL if level is None else level)
-    options.loop_vectorization = True
-    options.slp_vectorization = False
-    parts = _parts(module) if level is None else []
-    for function in parts:
-        function.linkage = "external"
-        options.inlining_threshold = 0
-    builder = llvm.create_pass_builder(machine, options)
-    _run(builder.getModulePassManager(), module, builder)
-    simd = [f for f in module.functions if f.name.startswith(SIMD_PREFIX)]
-    for function in (*parts, *simd):
-        function.linkage = "internal"
-    inlined = _inlined(str(module)) if parts else ()
-    for function in parts:
-        if function.name in inlined:
-            function.add_function_attribute("alwaysinline")
-    if parts or simd:
-        # Each run leaves callbacks in its builder that refer to what is gone after it.
-        _put_together(module, llvm.create_pass_builder(machine, options), bool(parts), bool(simd))
-    return module
-
-
-def _parts(module: Any) -> list[Any]:
-    """Return the functions to be optimised one by one: none without bodies within bodies.
-
-    Those are the functions that only the module itself calls, and that may be inlined.
-    """
-    found = [
-        f
-        for f in module.functions
-        if f.linkage is llvm.Linkage.internal
-        and not f.name.startswith(SIMD_PREFIX)
-        and not any(b"noinline" in group for group in f.attributes)
-    ]
-    nested = any(f.name.endswith(".run") and f.name.count(".task") > 1 for f in found)
-    return found if nested else []
-
-
-def _inlined(text: str) -> set[str]:
-    """Return the functions of a module to put into their callers: of one caller, or short."""
-    calls, found = Counter(_CALLED.findall(text)), set[str]()
-    sizes: dict[str, int] = {}
-    for function in _DEFINED.finditer(text):  # each before its callers
-        name, body = function.groups()
-        sizes[name] = body.count("\n") + sum(sizes[f] for f in _CALLED.findall(body) if f in found)
-        if calls[name] == 1 or sizes[name] <= SHORT:
-            found.add(name)
-    return found
-
-
-def _run(passes: Any, module: Any, builder: Any) -> None:
-    """Run passes once, and free them: 100 KB.
-
-    Closing them does nothing in llvmlite, the bases of whose class are the wrong way round.
-    """
-    try:
-        passes.run(module, builder)
-    finally:
-        NewPassManager._dispose(passes)
-        passes.detach()
-
-
-def _put_together(module: Any, builder: Any, parts: bool, simd: bool) -> None:
-    """Put functions into callers, SIMD functions into vector loops; drop what is left over."""
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    if parts:
-        passes.add_sroa_pass()  # what they pass each other in memory is then in registers
-    if simd:
-        passes.add_new_gvn_pass()  # equal work of several functions
-    passes.add_instruction_combine_pass()
-    passes.add_simplify_cfg_pass()
-    passes.add_dead_code_elimination_pass()
-    passes.add_global_dead_code_eliminate_pass()
-    _run(passes, module, builder)
-
-
-@llvm_turn()
-def emit(text: str, level: int = 3) -> bytes:
-    """Return the object code of a module without optimising it, beside other threads.
-
-    llvmlite holds one lock during every call into LLVM. LLVM itself asks only that threads
-    work in different contexts, so the long call goes to the library directly.
-    """
-    machine = _machine(level)
-    module = _parsed(text, llvm.create_context())
-    with ffi.OutputString() as error:
-        buffer = _emit_function()(machine, module, 1, error)
-        if not buffer:
-            raise RuntimeError(str(error))
-    try:
-        content = ctypes.string_at(
-            ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer)
-        )
-        return _linkable(content)
-    finally:
-        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
-
-
-@lru_cache(maxsize=1)
-def _emit_function() -> Any:
-    function = ctypes.CDLL(ffi.lib._name).LLVMPY_TargetMachineEmitToMemory
-    locked = ffi.lib.LLVMPY_TargetMachineEmitToMemory
-    function.argtypes, function.restype = locked.argtypes, locked.restype
-    return function
-
-
 #: Constant arrays that loaded code refers to, by symbol; they live as long as the code.
 _constants: WeakValueDictionary[str, np.ndarray[Any, Any]] = WeakValueDictionary()
 
@@ -405,7 +125,7 @@ _engines: list[Any] = []
 def load_object(content: bytes) -> Any:
     """Return an engine that holds the object code; the code lives as long as it."""
     near = True if NEAR else None  # one block of memory for an object
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(), use_lmm=near)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), host_machine(), use_lmm=near)
     engine.add_object_file(llvm.ObjectFileRef.from_data(content))
     engine.finalize_object()
     return engine

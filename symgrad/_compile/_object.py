@@ -22,7 +22,7 @@ from .._runtime._threads import LIMIT, RUN
 from .._schedule import Program
 from .._state import within
 from ..errors import UnsupportedError
-from ._code import FAST_CODE_FROM, FULL, llvm_turn, optimize
+from ._llvm import FAST_CODE_FROM, FULL, llvm_turn, optimize
 
 #: The name of what products call in BLAS's place, beyond the largest.
 NEVER = "symgrad.product.never"

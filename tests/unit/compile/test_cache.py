@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._compile import _cache, _code, _private, _recall
+from symgrad._compile import _cache, _llvm, _private, _recall
 from symgrad._runtime import _libraries, has_libmvec
 from symgrad.errors import DataError
 
@@ -254,7 +254,7 @@ def test_the_functions_that_an_object_calls() -> None:
     %z = call double @symgrad.own(double %y) ret double %z }
     """
     with pytest.raises(RuntimeError, match="outside"):
-        _code.emit(text)
+        _llvm.emit(text)
     names = _libraries.externals(b"declare <4 x double> @_ZGVdN4v_exp(<4 x double>) ; _ZGVdN4v_exp")
     assert names == {"_ZGVdN4v_exp"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 import pytest
 
-from symgrad._compile import _code
+from symgrad._compile import _llvm
 from symgrad._runtime._libraries import register_bytes
 
 STRIDED = """
@@ -35,7 +35,7 @@ def assembly(cpu: str) -> str:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
-    machine = target.create_target_machine(cpu=cpu, features=_code.features(cpu), opt=3)
+    machine = target.create_target_machine(cpu=cpu, features=_llvm.features(cpu), opt=3)
     module = llvm.parse_assembly(STRIDED)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
@@ -49,4 +49,4 @@ def test_no_gathers_where_they_are_microcode() -> None:
     code = assembly("znver4")
     assert "vsqrtpd" in code
     assert "gather" not in code
-    assert "prefer-no-gather" not in _code.features("skylake-avx512")
+    assert "prefer-no-gather" not in _llvm.features("skylake-avx512")

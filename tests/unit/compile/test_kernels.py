@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._compile import _cache, _code
+from symgrad._compile import _cache, _llvm
 from symgrad._op import (
     Code,
     Composed,
@@ -230,7 +230,7 @@ def test_functions_outside_are_called_through_the_table(
     cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stubs would need memory that is not reserved for an object; see docs/design/emission.md."""
-    parsed, outside = _code._parsed, {}
+    parsed, outside = _llvm.parsed, {}
 
     def record(*args: Any) -> Any:
         module = parsed(*args)
@@ -239,13 +239,13 @@ def test_functions_outside_are_called_through_the_table(
                 outside[f.name] = b" ".join(f.attributes)
         return module
 
-    monkeypatch.setattr(_code, "_parsed", record)
+    monkeypatch.setattr(_llvm, "parsed", record)
     matrix, x = np.random.default_rng(0).normal(size=(9, 9)), np.ones(9)  # not straight code
     sg.value_and_grad(lambda x, a: np.sum(np.sin(x) * np.linalg.solve(a, x)))(x, matrix)
     assert "sin" in outside
     assert any("lapack" in name for name in outside)
     for name, attributes in outside.items():
-        assert not _code.NEAR or b"nonlazybind" in attributes, name
+        assert not _llvm.NEAR or b"nonlazybind" in attributes, name
 
 
 def test_bodies_within_bodies_are_put_together_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,13 +264,13 @@ def test_bodies_within_bodies_are_put_together_once(monkeypatch: pytest.MonkeyPa
     y = np.linspace(0.0, 1.0, 6)
     text = lower(sg.compile(solved).program(y)).text
 
-    @_code.llvm_turn()
+    @_llvm.llvm_turn()
     def optimized() -> str:
-        return str(_code.optimize(_code._parsed(text), _code._machine()))
+        return str(_llvm.optimize(_llvm.parsed(text), _llvm.host_machine()))
 
     together = optimized()
     with monkeypatch.context() as patch:
-        patch.setattr(_code, "_parts", lambda module: [])
+        patch.setattr(_llvm, "_parts", lambda module: [])
         at_once = optimized()
     assert together != at_once
     assert together.count("\n") < 1.2 * at_once.count("\n")

@@ -16,7 +16,8 @@ import pytest
 
 import symgrad as sg
 from symgrad._compile import _loading as loading
-from symgrad._compile._code import emit, load_object
+from symgrad._compile._code import load_object
+from symgrad._compile._llvm import emit
 from symgrad._lower import products
 from symgrad._lower._plan import Nest, plan
 from symgrad._pipeline import legal

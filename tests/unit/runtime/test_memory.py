@@ -18,7 +18,7 @@ import pytest
 from numpy._core import multiarray
 
 import symgrad as sg
-from symgrad._compile import _code, _kinds
+from symgrad._compile import _code, _kinds, _llvm
 from symgrad._runtime import _memory, structures
 from symgrad._runtime import _memory_code as memory
 from symgrad._runtime._structures import MemoryHandler
@@ -309,9 +309,9 @@ def test_functions_that_are_dropped_leave_little() -> None:
 
 def test_passes_are_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     freed = []
-    dispose = _code.NewPassManager._dispose
+    dispose = _llvm.NewPassManager._dispose
     monkeypatch.setattr(
-        _code.NewPassManager, "_dispose", lambda passes: (freed.append(1), dispose(passes))
+        _llvm.NewPassManager, "_dispose", lambda passes: (freed.append(1), dispose(passes))
     )
     assert sg.compile(lambda x: np.sum(np.sin(x) * 71.25), cache=False)(np.ones(2)) > 0
     assert freed
