@@ -34,6 +34,10 @@ PLACES = (np.where, np.nonzero, np.flatnonzero, np.argwhere)
 _NAMED = re.compile(r"\w+(:| of )")
 
 
+#: Kinds of parameters that are given by their place.
+BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
 def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Carry out a NumPy function through the registry; its errors name it."""
     place, later = _places_after_out(function)
@@ -61,12 +65,13 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
 def _places_after_out(function: Callable[..., Any]) -> tuple[int, tuple[str, ...]]:
     """Return the place of ``out``, and the names of the arguments from there on."""
     try:
-        names = tuple(inspect.signature(function).parameters)
+        given = tuple(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # of a function in C that does not tell
-        names = ()
-    return (
-        (names.index("out"), names[names.index("out") :]) if "out" in names else (sys.maxsize, ())
-    )
+        given = ()
+    names = tuple(p.name for p in itertools.takewhile(lambda p: p.kind in BY_PLACE, given))
+    if "out" not in names:
+        return sys.maxsize, ()
+    return names.index("out"), names[names.index("out") :]
 
 
 #: Functions whose results share memory with their argument in NumPy, where they can.

@@ -95,7 +95,6 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
 
 def _hyperbolic(name: str, of: Callable[[Any, Any], Any]) -> Any:
     """Return a function of a matrix by the exponentials of it and of its negative."""
-    original = getattr(scipy.linalg, name)
 
     def function(A: Any) -> Any:
         a = _square(A, name)
@@ -103,8 +102,9 @@ def _hyperbolic(name: str, of: Callable[[Any, Any], Any]) -> Any:
         found = of(_expm(turned), _expm(-turned))
         return found.real if found.dtype.kind == "c" and a.dtype.kind == "f" else found
 
-    function.__name__, function.__doc__ = name, original.__doc__
-    return replaces(original)(function)
+    function.__name__ = name
+    function.__doc__ = f"``{name[:-1]}`` of a square matrix, as ``scipy.linalg.{name}``."
+    return replaces(getattr(scipy.linalg, name))(function)
 
 
 coshm = _hyperbolic("coshm", lambda p, q: 0.5 * (p + q))
