@@ -37,7 +37,7 @@ _OTHER: dict[str, Callable[..., Any]] = {
 
 def _number(x: Any) -> Any:
     """Return the number in an array of one element, as Python's ``float`` does."""
-    one = is_traced(x) and getattr(x, "ndim", 0) and all(d == 1 for d in x.shape)
+    one = is_traced(x) and hasattr(x, "shape") and x.shape and all(d == 1 for d in x.shape)
     return x.reshape(()) if one else x
 
 
