@@ -53,6 +53,8 @@ class State(NamedTuple):
     counters:
         In the body of a loop that stands for Python's: the bits that its counters have, for
         Python's whole numbers must not leave 64 there.
+    raised:
+        Notes under what rewritten control flow raises, in a body; None: outside of it.
     reading:
         Whether what is traced is for reading, not for computing with.
     backend:
@@ -79,6 +81,7 @@ class State(NamedTuple):
     callback: Callable[[Any], Any] | None = None
     scope: object = None
     counters: Mapping[Any, int] | None = None
+    raised: Any = None
     reading: bool = False
     backend: str | None = None
     machine: Any = None

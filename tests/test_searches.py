@@ -214,11 +214,23 @@ def extremes(p: Any) -> Any:
     return high - low
 
 
+def polished(p: Any) -> Any:
+    """A search that is not differentiated, by ``stop_gradient``, and a step that is."""
+
+    def step(k: Any, ends: Any) -> Any:
+        middle = (ends[0] + ends[1]) / 2
+        above = sg.stop_gradient(cubic(middle, p)) > 0
+        return np.where(above, ends[0], middle), np.where(above, middle, ends[1])
+
+    x = sg.fori_loop(0, 50, step, (0.0, 10.0))[0]
+    return x - cubic(x, p) / (3 * x**2 - p[0])
+
+
 def in_batches_by_rule(p: Any) -> Any:
     return np.sum(sg.vmap(by_rule)(np.stack([p, 1.1 * p])))
 
 
-@pytest.mark.parametrize("f", [false_position, safe_newton, extremes, in_batches_by_rule],
+@pytest.mark.parametrize("f", [false_position, safe_newton, extremes, polished, in_batches_by_rule],
                          ids=lambda f: f.__name__)  # fmt: skip
 def test_other_loops_are_not(f: Any) -> None:
     near = [(f(P + h) - f(P - h)) / 2e-6 for h in 1e-6 * np.eye(2)]

@@ -6,9 +6,11 @@ may be set in a block, but what a loop carries, and what both sides of a branch 
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import reduce
 from types import FunctionType, MethodType
@@ -77,11 +79,105 @@ _UNSAID = (
 )
 
 
+# ---------------------------------------------------------------- errors
+
+
 class Errors(NamedTuple):
-    """The conditions under which a function raises, and the body in which they hold."""
+    """The conditions under which what is traced raises, and the body in which they hold."""
 
     tests: list[Any]
     scope: object
+
+
+@contextlib.contextmanager
+def _noting() -> Iterator[list[Any]]:
+    """Note under what the block raises, in the body that is traced."""
+    notes = Errors([], now().scope)
+    with within(raised=notes):
+        yield notes.tests
+
+
+def _note(test: Any) -> None:
+    """Note that an error is raised under a condition: the results of the whole will be nan."""
+    notes = now().raised
+    if notes is None or notes.scope is not now().scope:
+        raise TraceError(_UNSAID)
+    notes.tests.append(test)
+
+
+def raising(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a rewritten function with nan for the examples for which it, or a helper, raises.
+
+    Helpers return numbers for these, too, which decisions may be made on; what is returned to the
+    one who has called the whole is not to be taken for a result.
+    """
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with _noting() as tests:
+            value = function(*args, **kwargs)
+        if not tests:
+            return value
+        leaves, tree = flatten(value)
+        if not any(map(_inexact, leaves)):
+            raise TraceError(_UNSAID)
+        raised = reduce(np.logical_or, tests)
+        return tree.unflatten([np.where(raised, np.nan, x) if _inexact(x) else x for x in leaves])
+
+    return called
+
+
+def _told(run: Callable[..., Any], *sides: Callable[..., Any]) -> Any:
+    """Carry out a branch by ``run(*sides)``, and note around it under what a side raises."""
+    noted: list[Any] = []
+
+    def telling(side: Callable[..., Any]) -> Callable[..., Any]:
+        def carried_out(*passed: Any) -> Any:
+            with _noting() as tests:
+                found = side(*passed)
+            noted.extend(tests)
+            return found, reduce(np.logical_or, tests, False)
+
+        return carried_out
+
+    found, raised = run(*map(telling, sides))
+    if noted:
+        _note(raised)
+    return found
+
+
+def _repeated(
+    run: Callable[..., Any], step: Callable[..., Any], holds: Callable[[Any], Any] | None,
+    start: Any,
+) -> Any:  # fmt: skip
+    """Carry out a loop by ``run(holds, step, start)``, and note around it if a step raises.
+
+    Then the loop is made once more, with that as one more variable, and ends by it.
+    """
+    noted: list[Any] = []
+
+    def one(*passed: Any) -> Any:
+        with _noting() as tests:
+            found = step(*passed)
+        noted[:] = tests
+        return found
+
+    def told(*passed: Any) -> Any:
+        *counter, (carry, raised) = passed
+        return one(*counter, carry), reduce(np.logical_or, noted, raised)
+
+    def goes_on(state: Any) -> Any:
+        assert holds is not None
+        return np.logical_and(np.logical_not(state[1]), holds(state[0]))
+
+    found = run(holds, one, start)
+    if noted:
+        found, raised = run(goes_on, told, (start, False))
+        _note(raised)
+    return found
+
+
+# ---------------------------------------------------------------- what is called
 
 
 class Flow:
@@ -126,7 +222,8 @@ class Flow:
 
             return carried_out
 
-        new = dict(zip(shared, sides.carried_out(test, left(yes), left(no)), strict=True))
+        after = _told(functools.partial(sides.carried_out, test), left(yes), left(no))
+        new = dict(zip(shared, after, strict=True))
         return tuple(
             given if all(side[k] for side in found) else new.get(k, UNSET)
             for k, given in enumerate(values)
@@ -140,38 +237,16 @@ class Flow:
         values = tuple(state.values())
         if not open_question(test):
             return (yes if test else no)(*values)
-        return Sides(values).carried_out(test, yes, no)
-
-    # ---------------------------------------------------------------- errors
+        return _told(functools.partial(Sides(values).carried_out, test), yes, no)
 
     @staticmethod
-    def errors() -> Errors:
-        """Return what is to hold the conditions under which a function raises."""
-        return Errors([], now().scope)
-
-    @staticmethod
-    def unless(
-        test: Any, error: Callable[..., Any], state: Mapping[str, Any], errors: Errors
-    ) -> None:
+    def unless(test: Any, error: Callable[..., Any], state: Mapping[str, Any]) -> None:
         """Carry out ``if test: raise error``; in a batch note the condition."""
         known = decided(test.node, bool) if open_question(test) else bool(test)
         if known and now().scope is None:
             error(*state.values())
         if known or known is None:  # or known on a side of a branch that may not be taken
-            if errors.scope is not now().scope:
-                raise TraceError(_UNSAID)
-            errors.tests.append(test)
-
-    @staticmethod
-    def result(errors: Errors, value: Any) -> Any:
-        """Return what a function returns: nan for the examples for which it has raised."""
-        if not errors.tests:
-            return value
-        leaves, tree = flatten(value)
-        if not any(map(_inexact, leaves)):
-            raise TraceError(_UNSAID)
-        raised = reduce(np.logical_or, errors.tests)
-        return tree.unflatten([np.where(raised, np.nan, x) if _inexact(x) else x for x in leaves])
+            _note(test)
 
     # ---------------------------------------------------------------- choices
 
@@ -180,7 +255,7 @@ class Flow:
         """Carry out ``a if test else b``."""
         if not open_question(test):
             return yes() if test else no()
-        return cond(test, yes, no)
+        return _told(functools.partial(cond, test), yes, no)
 
     # ---------------------------------------------------------------- loops
 
@@ -204,7 +279,8 @@ class Flow:
             with _whole({}):
                 return carried.step(body, carry)
 
-        return carried.after(while_loop(lambda s: carried.holds(test, s), one, carried.start))
+        holds = functools.partial(carried.holds, test)
+        return carried.after(_repeated(while_loop, one, holds, carried.start))
 
     @staticmethod
     def count(
@@ -319,7 +395,8 @@ def _counted(
             i = k if step == 1 else start + k * step
             return carried.step(lambda *v: body(i, *v), carry)
 
-    return carried.after(fori_loop(lower, upper, one, carried.start))
+    counted = lambda _, step, start: fori_loop(lower, upper, step, start)  # noqa: E731
+    return carried.after(_repeated(counted, one, None, carried.start))
 
 
 def _whole(counters: Mapping[Any, int]) -> AbstractContextManager[None]:
@@ -344,6 +421,10 @@ class Following(Flow):
             return Flow.loop(test, body, state, lent)
         except DTypeError:
             return Flow.loop(test, body, _begun(body, state), lent)
+
+    def outermost(self, function: Any) -> Any:
+        """Return a function with its control flow rewritten, whose results tell what it raises."""
+        return raising(self.called(function))
 
     def called(self, function: Any) -> Any:
         """Return a function with its control flow rewritten, or as it is."""
@@ -370,4 +451,4 @@ def followed(function: Callable[..., Any]) -> Callable[..., Any]:
     ArgumentError
         If it is no ``def`` whose source is at hand.
     """
-    return converted(function, Following())
+    return raising(converted(function, Following()))

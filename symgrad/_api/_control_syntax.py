@@ -28,10 +28,8 @@ from typing import Any
 from ..errors import ArgumentError
 from ._jumps import without_jumps
 from ._statements import (
-    ERRORS,
     FLOW,
     Followed,
-    Results,
     assigned,
     code_of,
     counts,
@@ -50,7 +48,6 @@ from ._statements import (
     named,
     plain,
     raises,
-    result_node,
     returns,
     state_node,
     strip,
@@ -275,22 +272,13 @@ class _Rewriter(ast.NodeTransformer):
         if not raises(body):
             test, body, orelse = flowing("negated", test, s), orelse, body
         error, names = self.name("error"), assigned(body)
-        call = flowing("unless", test, named(error), state_node(names), named(ERRORS), s)
+        call = flowing("unless", test, named(error), state_node(names), s)
         made = [define(error, names, body, s), located(ast.Expr(call), s)]
         return [*made, *self.block([*orelse, *rest], tail)]
 
     def ending(self, statements: list[ast.stmt], like: ast.AST) -> list[ast.stmt]:
-        """Rewrite the statements of a function, whose results tell what was raised."""
-        errors = any(isinstance(n, (ast.Raise, ast.Assert)) for n in walk(statements))
-        ended = returns(statements)
-        made = self.block(statements, tail=True)
-        if not errors:
-            return made or [located(ast.Pass(), like)]
-        Results().block(made)
-        if not ended:
-            made.append(result_node(None, like))
-        first = ast.Assign([ast.Name(ERRORS, ast.Store())], flowing("errors", like))
-        return [located(first, like), *made]
+        """Rewrite the statements of a function, or of a side that returns."""
+        return self.block(statements, tail=True) or [located(ast.Pass(), like)]
 
     def loop(self, s: ast.While) -> list[ast.stmt]:
         lent = self.lent(s.body)

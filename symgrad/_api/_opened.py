@@ -108,7 +108,7 @@ class Opened:
                 leaves[k] = Traced(stand_in, leaves[k].weak)
             home[place] = tree.unflatten(leaves)
         followed = now().followed
-        result = (followed.called(function) if followed else function)(*new, **named)
+        result = (followed.outermost(function) if followed else function)(*new, **named)
         values = [x for x in flatten_traced(result)[0] if isinstance(x, Traced)]
         warn_of_searches([x.node for x in values], self.inputs)
         if top:

@@ -16,9 +16,6 @@ from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
-#: The name for what a function has raised, as far as no example decides.
-ERRORS = "__flow_errors"
-
 #: The attribute of a function that has its source.
 SOURCE = "__symgrad_source__"
 
@@ -226,26 +223,6 @@ FLOW = "__flow__"
 
 
 # ---------------------------------------------------------------- making code
-
-
-class Results(ast.NodeTransformer):
-    """Has what a function returns pass through ``flow.result``."""
-
-    def block(self, statements: list[ast.stmt]) -> None:
-        statements[:] = [self.visit(s) for s in statements]
-
-    def visit_Return(self, node: ast.Return) -> Any:
-        return result_node(node.value, node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
-
-    visit_Lambda = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
-
-
-def result_node(value: ast.expr | None, like: ast.AST) -> Any:
-    call = flowing("result", named(ERRORS), value or located(ast.Constant(None), like), like)
-    return located(ast.Return(call), like)
 
 
 def if_not(s: ast.Assert) -> ast.If:

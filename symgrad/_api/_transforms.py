@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._compile import Differentiable, Function, P, R, Ufunc, X
 from ..errors import ArgumentError
 from ._bodies import grad_body
-from ._control_flow import Flow
+from ._control_flow import Flow, raising
 from ._control_syntax import converted
 from ._sparse import SparseFunction
 from ._vmap import vmap_body
@@ -145,7 +145,7 @@ def compile(
         "backend": backend, "parallel": parallel, "dynamic": dynamic, "cache": cache,
         "rounding": rounding,
     }  # fmt: skip
-    traced = converted(function, Flow) if control_flow else function
+    traced = raising(converted(function, Flow)) if control_flow else function
 
     outermost = traced.outermost if isinstance(traced, Function) else traced
 

@@ -93,7 +93,7 @@ def _traced(
     """
     followed = now().followed
     if followed is not None:
-        return collect(followed.called(function)(*args, **kwargs))
+        return collect(followed.outermost(function)(*args, **kwargs))
     try:
         return collect(function(*args, **kwargs))
     except TraceError as error:
@@ -104,7 +104,7 @@ def _traced(
         followed = late_module("symgrad._api._control_flow").Following()
         try:
             with within(followed=followed):
-                return collect(followed.called(function)(*args, **kwargs))
+                return collect(followed.outermost(function)(*args, **kwargs))
         except RecursionError:  # it calls itself as long as numbers say so
             raise error from None
 

@@ -14,6 +14,7 @@ from typing import Any
 from .._forward import push_forward
 from .._graph import Input, Node, topological, warn_user
 from .._op import PROJECTIONS, Linear, Map
+from .._reverse import dependents
 from ..errors import PathsWarning
 from ._parts import Branch, Loop
 
@@ -29,8 +30,10 @@ def warn_of_narrowing(loop: Loop, moving: Iterable[Input]) -> None:
     """Warn of a loop that is differentiated by inputs of its body, which only decide on ends."""
     moving = set(moving)
     for decision, ends in _narrowing(loop):
-        decides = not moving.isdisjoint(topological([decision]))
-        if decides and ends.isdisjoint(_reached(loop, moving)):
+        order = topological([decision])
+        slopes = dependents(order, [*moving])  # what stop_gradient is around is meant so
+        asked = [x for node in order if node.dtype.kind != "f" for x in node.operands]
+        if not slopes.isdisjoint(asked) and ends.isdisjoint(_reached(loop, moving)):
             at = f" at {decision.where}" if decision.where else ""
             warn_user(f"decisions in a loop{at} close in on a place: {INSTEAD}", PathsWarning)
             return

@@ -198,7 +198,7 @@ class vectorize(np.vectorize):  # type: ignore[misc]  # noqa: N801
                 "np.vectorize of traced values takes no signature=. Write instead: sg.vmap"
             )
         followed = now().followed or late_module("symgrad._api._control_flow").Following()
-        function = followed.called(self.pyfunc)
+        function = followed.outermost(self.pyfunc)
         named: dict[Any, Any] = dict(enumerate(args)) | kwargs
         fixed = {k: x for k, x in named.items() if k in self.excluded}
         # NumPy makes arrays of all others; a Series has its numbers' own.

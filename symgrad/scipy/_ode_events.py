@@ -179,7 +179,7 @@ def _zero(event: Event, t: Any, y: Any, h: Any, q: Any, end: Any) -> Any:
     def halved(ends: Any) -> Any:
         a, b = ends
         middle = 0.5 * (a + b)
-        beyond = stop_gradient(value(middle)) * end > 0
+        beyond = stop_gradient(value(middle) * end) > 0
         return np.where(beyond, a, middle), np.where(beyond, middle, b)
 
     x = stop_gradient(while_loop(lambda e: e[1] - e[0] > NARROW, halved, (0.0, 1.0))[1])
