@@ -771,3 +771,62 @@ def test_checks_under_what_is_known() -> None:
     np.testing.assert_array_equal(sg.vmap(nested_checks, (0, None))(x, "b"), [-1.0, 0.5, 8.0])
     with pytest.raises(TypeError, match="c"):
         sg.vmap(nested_checks, (0, None))(x, "c")
+
+
+def limited(s: Any) -> Any:
+    if s < -1:
+        raise ValueError("s")
+    return 0.7 * s
+
+
+def asks_in_a_test(x: Any) -> Any:
+    return x * x if limited(x) > 0.5 else x + 1
+
+
+def asks_on_a_side(x: Any) -> Any:
+    y = x
+    if x < 5:
+        z = limited(x)
+        y = x * x if z > 0.5 else y
+    return y
+
+
+def asks_if_need_be(x: Any) -> Any:
+    if x > -0.95 and limited(x - 1.0) > 0.5:
+        return x * x
+    return x if x < -1.5 or limited(x + 0.5) > 0.2 else -x
+
+
+def asks_in_a_loop(x: Any) -> Any:
+    y, k = x, 0
+    while k < 4 and y < 9:
+        k += 1
+        if limited(y) > 0.5:
+            y = y * y
+        else:
+            y = y - 0.5
+    return y
+
+
+def asks_in_counted_steps(x: Any) -> Any:
+    n = 0.0
+    for k in range(12):
+        n = n + 1 if limited(x - 0.1 * k) > 0 else n
+    return n
+
+
+@pytest.mark.parametrize(
+    "f", [asks_in_a_test, asks_on_a_side, asks_if_need_be, asks_in_a_loop, asks_in_counted_steps]
+)
+def test_what_a_helper_raises_is_not_lost_in_a_decision(f: Any) -> None:
+    x = np.array([-2.0, -0.9, 0.2, 1.5, 6.0])
+
+    def plain(x: float) -> float:
+        try:
+            return f(x)
+        except ValueError:
+            return np.nan
+
+    wanted = [*map(plain, x)]
+    assert np.isnan(wanted).any()
+    np.testing.assert_allclose(sg.vmap(f)(x), wanted, rtol=1e-14)

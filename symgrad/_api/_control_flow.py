@@ -6,21 +6,19 @@ may be set in a block, but what a loop carries, and what both sides of a branch 
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import reduce
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from .._compile._users import installed
 from .._state import now, within
-from .._trace import Traced, flatten
+from .._trace import Traced
 from .._trace._arrays import COMPARED, REFLECTED
 from .._trace._examples import decided
 from .._trace._known import known_number
@@ -29,6 +27,7 @@ from ..errors import ArgumentError, DTypeError, NumberError, SymgradError, Trace
 from ._control import cond, fori_loop, while_loop
 from ._control_syntax import converted
 from ._control_writes import COPIED, Carried, Sides
+from ._raised import asked, note, raising, repeated, told
 from ._statements import FLOW
 
 #: ``range`` of up to this many steps, known beforehand, is unrolled as Python does.
@@ -70,114 +69,6 @@ UNSET = _Unset()
 def open_question(test: Any) -> bool:
     """Tell whether a truth value is known only when the program runs."""
     return isinstance(test, Traced) and not test.shape and known_number(test.node) is None
-
-
-_UNSAID = (
-    "`raise` depends on numbers that differ between the examples of a batch or the steps of a "
-    "loop, and no real result that could be nan tells of it. Write instead: test the arguments "
-    "outside, or return np.where(test, np.nan, y)"
-)
-
-
-# ---------------------------------------------------------------- errors
-
-
-class Errors(NamedTuple):
-    """The conditions under which what is traced raises, and the body in which they hold."""
-
-    tests: list[Any]
-    scope: object
-
-
-@contextlib.contextmanager
-def _noting() -> Iterator[list[Any]]:
-    """Note under what the block raises, in the body that is traced."""
-    notes = Errors([], now().scope)
-    with within(raised=notes):
-        yield notes.tests
-
-
-def _note(test: Any) -> None:
-    """Note that an error is raised under a condition: the results of the whole will be nan."""
-    notes = now().raised
-    if notes is None or notes.scope is not now().scope:
-        raise TraceError(_UNSAID)
-    notes.tests.append(test)
-
-
-def raising(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a rewritten function with nan for the examples for which it, or a helper, raises.
-
-    Helpers return numbers for these, too, which decisions may be made on; what is returned to the
-    one who has called the whole is not to be taken for a result.
-    """
-
-    @functools.wraps(function)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        with _noting() as tests:
-            value = function(*args, **kwargs)
-        if not tests:
-            return value
-        leaves, tree = flatten(value)
-        if not any(map(_inexact, leaves)):
-            raise TraceError(_UNSAID)
-        raised = reduce(np.logical_or, tests)
-        return tree.unflatten([np.where(raised, np.nan, x) if _inexact(x) else x for x in leaves])
-
-    return called
-
-
-def _told(run: Callable[..., Any], *sides: Callable[..., Any]) -> Any:
-    """Carry out a branch by ``run(*sides)``, and note around it under what a side raises."""
-    noted: list[Any] = []
-
-    def telling(side: Callable[..., Any]) -> Callable[..., Any]:
-        def carried_out(*passed: Any) -> Any:
-            with _noting() as tests:
-                found = side(*passed)
-            noted.extend(tests)
-            return found, reduce(np.logical_or, tests, False)
-
-        return carried_out
-
-    found, raised = run(*map(telling, sides))
-    if noted:
-        _note(raised)
-    return found
-
-
-def _repeated(
-    run: Callable[..., Any], step: Callable[..., Any], holds: Callable[[Any], Any] | None,
-    start: Any,
-) -> Any:  # fmt: skip
-    """Carry out a loop by ``run(holds, step, start)``, and note around it if a step raises.
-
-    Then the loop is made once more, with that as one more variable, and ends by it.
-    """
-    noted: list[Any] = []
-
-    def one(*passed: Any) -> Any:
-        with _noting() as tests:
-            found = step(*passed)
-        noted[:] = tests
-        return found
-
-    def told(*passed: Any) -> Any:
-        *counter, (carry, raised) = passed
-        return one(*counter, carry), reduce(np.logical_or, noted, raised)
-
-    def goes_on(state: Any) -> Any:
-        assert holds is not None
-        return np.logical_and(np.logical_not(state[1]), holds(state[0]))
-
-    found = run(holds, one, start)
-    if noted:
-        found, raised = run(goes_on, told, (start, False))
-        _note(raised)
-    return found
-
-
-# ---------------------------------------------------------------- what is called
 
 
 class Flow:
@@ -222,7 +113,7 @@ class Flow:
 
             return carried_out
 
-        after = _told(functools.partial(sides.carried_out, test), left(yes), left(no))
+        after = told(functools.partial(sides.carried_out, test), left(yes), left(no))
         new = dict(zip(shared, after, strict=True))
         return tuple(
             given if all(side[k] for side in found) else new.get(k, UNSET)
@@ -237,7 +128,7 @@ class Flow:
         values = tuple(state.values())
         if not open_question(test):
             return (yes if test else no)(*values)
-        return _told(functools.partial(Sides(values).carried_out, test), yes, no)
+        return told(functools.partial(Sides(values).carried_out, test), yes, no)
 
     @staticmethod
     def unless(test: Any, error: Callable[..., Any], state: Mapping[str, Any]) -> None:
@@ -246,7 +137,7 @@ class Flow:
         if known and now().scope is None:
             error(*state.values())
         if known or known is None:  # or known on a side of a branch that may not be taken
-            _note(test)
+            note(test)
 
     # ---------------------------------------------------------------- choices
 
@@ -255,7 +146,7 @@ class Flow:
         """Carry out ``a if test else b``."""
         if not open_question(test):
             return yes() if test else no()
-        return _told(functools.partial(cond, test), yes, no)
+        return told(functools.partial(cond, test), yes, no)
 
     # ---------------------------------------------------------------- loops
 
@@ -280,7 +171,7 @@ class Flow:
                 return carried.step(body, carry)
 
         holds = functools.partial(carried.holds, test)
-        return carried.after(_repeated(while_loop, one, holds, carried.start))
+        return carried.after(repeated(while_loop, one, holds, carried.start))
 
     @staticmethod
     def count(
@@ -313,7 +204,7 @@ class Flow:
         found: Any = True
         for get in values:
             if open_question(found):
-                found = np.logical_and(found, get())
+                found = np.logical_and(found, asked(get, found))
             elif found:
                 found = get()
             else:
@@ -326,7 +217,7 @@ class Flow:
         found: Any = False
         for get in values:
             if open_question(found):
-                found = np.logical_or(found, get())
+                found = np.logical_or(found, asked(get, np.logical_not(found)))
             elif not found:
                 found = get()
             else:
@@ -366,11 +257,6 @@ def _zeros(value: Any) -> Any:
     return kind(0) if kind in (bool, int, float) else UNSET
 
 
-def _inexact(x: Any) -> bool:
-    """Tell whether a result may be nan."""
-    return isinstance(x, float) or getattr(x, "dtype", np.dtype(bool)).kind in "fc"
-
-
 def _kept(passed: Any, after: Any, before: Any) -> bool:
     """Tell whether a variable that was given ``passed`` for ``before`` still stands for it."""
     if isinstance(after, Traced) and isinstance(before, Traced):
@@ -396,7 +282,7 @@ def _counted(
             return carried.step(lambda *v: body(i, *v), carry)
 
     counted = lambda _, step, start: fori_loop(lower, upper, step, start)  # noqa: E731
-    return carried.after(_repeated(counted, one, None, carried.start))
+    return carried.after(repeated(counted, one, None, carried.start))
 
 
 def _whole(counters: Mapping[Any, int]) -> AbstractContextManager[None]:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from .._compile import Differentiable, Function, P, R, Ufunc, X
 from ..errors import ArgumentError
 from ._bodies import grad_body
-from ._control_flow import Flow, raising
+from ._control_flow import Flow
 from ._control_syntax import converted
+from ._raised import raising
 from ._sparse import SparseFunction
 from ._vmap import vmap_body
 from ._wrt import Keys, Names, keys_of, real_arguments

@@ -17,7 +17,8 @@ import symgrad as sg
 NUMBERS = ["x", "a", "y", "z", "0.5", "2.0", "(x * a)", "(y - x)", "np.sin(x)", "np.exp(-y * y)",
            "abs(y)", "(z + 1)", "helper(y)", "max(x, z)", "(x if y > z else a)"]  # fmt: skip
 TESTS = ["x > {}", "y < {}", "abs(z) > {}", "x > {} and y < 1.5", "not z < {}", "-1 < y < {}",
-         "x < {} or a > 0.3", "checked(y) > {}"]  # fmt: skip
+         "x < {} or a > 0.3", "checked(y) > {}", "x > {} and checked(z) > 0",
+         "y < {} or checked(y - 2) < 0"]  # fmt: skip
 ERRORS = ["raise ValueError('x')", "assert x > 0.2, 'x'", "raise OverflowError"]
 
 HEAD = """
