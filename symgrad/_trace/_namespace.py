@@ -87,7 +87,10 @@ def version(
         if not any(holds(x, is_traced) for x in given):
             if not (function in OF_SIZES and args and any(holds(x, is_size) for x in given)):
                 made = function(*args, **kwargs)
-                return made if any(isinstance(x, np.ndarray) for x in given) else assignable(made)
+                new = isinstance(made, np.ndarray) and not any(
+                    isinstance(x, np.ndarray) for x in given
+                )
+                return assignable(made) if new else made
             args = (as_traced(args[0]), *args[1:])
         if any(hasattr(type(x), "__symgrad_masked__") for x in given):
             return function(*args, **kwargs)  # what is selected decides, by NumPy's protocol

@@ -22,8 +22,6 @@ from .._ops.np_common import as_array, as_float
 from ..errors import UnsupportedError
 from .records import doubled, doubled_code, relative
 
-STEPS = 13
-
 
 def _reals(name: str, *arguments: Any) -> list[Any]:
     arrays = [as_array(x) for x in arguments]
@@ -61,7 +59,7 @@ def carlson_first(x: Any, y: Any, z: Any) -> Any:
     """R_F; its series in the symmetric functions of the distances from the mean is of order 8."""
     mean, scale = (x + y + z) / 3.0, 1.0
     a, b = mean - x, mean - y
-    for _ in range(STEPS):
+    for _ in range(13):
         step, _roots = duplicated(x, y, z)
         scale = 0.25 * scale
         x, y, z, mean = (0.25 * (v + step) for v in (x, y, z, mean))
@@ -77,7 +75,7 @@ def carlson_second(x: Any, y: Any, z: Any) -> Any:
     mean = 0.2 * (x + y + 3.0 * z)
     a, b = mean - x, mean - y
     total, scale = 0.0 * mean, 1.0
-    for _ in range(STEPS):
+    for _ in range(13):
         step, (_, _, root) = duplicated(x, y, z)
         total = total + scale / (root * (z + step))
         scale = 0.25 * scale
@@ -90,7 +88,7 @@ def carlson_second(x: Any, y: Any, z: Any) -> Any:
     return 3.0 * total + scale * series / (mean * np.sqrt(mean))
 
 
-def _degenerate(x: Any, y: Any, steps: int = STEPS) -> Any:
+def _degenerate(x: Any, y: Any, steps: int = 13) -> Any:
     mean, distance, scale = (x + 2.0 * y) / 3.0, (y - x) / 3.0, 1.0
     for _ in range(steps):
         step = 2.0 * np.sqrt(x) * np.sqrt(y) + y
@@ -105,10 +103,10 @@ def _third(x: Any, y: Any, z: Any, p: Any) -> Any:
     mean = 0.2 * (x + y + z + 2.0 * p)
     a, b, c = mean - x, mean - y, mean - z
     total, scale = 0.0 * mean, 1.0
-    for k in range(STEPS + 7):
+    for k in range(20):
         step, (rx, ry, rz) = duplicated(x, y, z)
         first, other = p * (rx + ry + rz) + rx * ry * rz, np.sqrt(p) * (p + step)
-        total = total + scale * _degenerate(first * first, other * other, max(STEPS - k, 5))
+        total = total + scale * _degenerate(first * first, other * other, max(13 - k, 5))
         scale = 0.25 * scale
         x, y, z, p, mean = (0.25 * (v + step) for v in (x, y, z, p, mean))
     a, b, c = (scale * v / mean for v in (a, b, c))

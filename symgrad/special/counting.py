@@ -26,7 +26,7 @@ def _real(*x: Any) -> Any:
 
 def _pairs(rng: np.random.Generator) -> Iterator[Sample]:
     yield (rng.uniform(5, 9, 4), 2.0), {}
-    yield (7.0, np.array([0.0, 2.0, 7.0, 9.0, -1.0])), {}
+    yield (7.0, np.array([0.5, 2.0, 6.5, 9.0, -1.0])), {}
 
 
 @composite(sc.comb, name="comb", samples=_pairs)

@@ -26,7 +26,7 @@ from .records import ORDER, evaluated, of_scipy, relative, source_of
 
 
 def spherical_bessel(
-    n: Any, x: Any, other: Callable[..., Any], bessel: Callable[..., Any] = bessel_j
+    n: Any, x: Any, other: Callable[..., Any], bessel: Callable[..., Any], end: float
 ) -> Any:
     """A spherical Bessel function of a whole order that is regular at 0, by one of order n + 1/2.
 
@@ -37,7 +37,6 @@ def spherical_bessel(
     near, far = size <= 1e-28, size == math.inf
     at = np.where(near | far, 1.0, size)
     found = 1.2533141373155001 / np.sqrt(at) * bessel(n + 0.5, at, other)  # sqrt(pi/2)
-    end = 0.0 if bessel is bessel_j else math.inf
     first = 0.886226925452758 * sc.rgamma(n + 1.5) * (0.5 * np.where(near, size, 0.0)) ** n
     found = np.where(near, first, np.where(far, end, found))  # sqrt(pi)/2
     return np.where((x < 0.0) & (np.remainder(n, 2.0) == 1.0), -found, found)
@@ -49,19 +48,25 @@ def _neighbours(f: Callable[..., Any], n: Any, x: Any, below: float, above: floa
     return (below * lower + above * ((n + 1.0) * f(n + 1.0, x))) / (2.0 * n + 1.0)
 
 
-def _regular(name: str, function: np.ufunc, bessel: Callable[..., Any], above: float) -> Op:
+#: How what it is at infinity is written.
+_END = {0.0: "0.0", math.inf: "np.inf"}
+
+
+def _regular(
+    name: str, function: np.ufunc, bessel: Callable[..., Any], end: float, above: float
+) -> Op:
     def precise(c: Any, guess: Any, n: Any, x: Any) -> Any:
         return c.sqrt(c.pi / (2 * x)) * getattr(c, f"bessel{name[-1].lower()}")(n + c.mpf(0.5), x)
 
     domain = (sp.Naturals0, Positive)
     step = of_scipy(name, function, domain)
     op: Op = define(
-        Map(name, evaluate=evaluated(spherical_bessel, function, bessel), domain=domain,
+        Map(name, evaluate=evaluated(spherical_bessel, function, bessel, end), domain=domain,
             sympy=None, rule=Partials(
                 lambda y, n, x: (math.nan, _neighbours(op, n, x, 1.0, above)))),
-        Code(Composed(lambda n, x: spherical_bessel(n, x, step, bessel)),
+        Code(Composed(lambda n, x: spherical_bessel(n, x, step, bessel, end)),
             source=source_of(
-                "spherical_bessel", f"special.{function.__name__}", bessel.__name__),
+                "spherical_bessel", f"special.{function.__name__}", bessel.__name__, _END[end]),
             helpers=tuple(dict.fromkeys((*HELPERS, bessel, spherical_bessel)))),
         # Beyond the order the functions go upwards from that of order 0.
         Evidence(samples=((2, 6), (0.2, 2)), ulp=64.0, precise=precise),
@@ -70,8 +75,8 @@ def _regular(name: str, function: np.ufunc, bessel: Callable[..., Any], above: f
     return op
 
 
-SPHERICAL_J = _regular("SphericalJ", sc.jv, bessel_j, -1.0)
-SPHERICAL_I = _regular("SphericalI", sc.iv, bessel_i, 1.0)
+SPHERICAL_J = _regular("SphericalJ", sc.jv, bessel_j, 0.0, -1.0)
+SPHERICAL_I = _regular("SphericalI", sc.iv, bessel_i, math.inf, 1.0)
 
 
 def _raised(n: Any, x: Any, here: Any, above: Any, sign: float) -> Any:
