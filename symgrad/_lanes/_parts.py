@@ -40,10 +40,11 @@ def at_rows(block: Block, slope: Node) -> list[tuple[Block, Node]]:
     """
     path = _way_to_parts(slope) if slope.ndim == len(block.rows) else None
     found = None if path is None else _by_parts(block, path)
-    return [(block, _at(slope, block))] if found is None else found
+    return [(block, over_lanes(slope, block))] if found is None else found
 
 
-def _at(node: Node, block: Block) -> Node:
+def over_lanes(node: Node, block: Block) -> Node:
+    """Return an array over the last of a block's rows as one over its lanes."""
     return read(node, block.rows[len(block.rows) - node.ndim :], block.lanes)
 
 
@@ -64,7 +65,7 @@ def _by_parts(block: Block, path: list[Node]) -> list[tuple[Block, Node]] | None
             own = own.with_rows(placed_rows(whole, k, own))
             before = whole
             for node in reversed(maps):
-                xs = [value if x is before else _at(x, own) for x in node.operands]
+                xs = [value if x is before else over_lanes(x, own) for x in node.operands]
                 value, before = as_node(node.op(*map(traced, xs), **node.params)), node
             kept.append((own, value))
     return kept
@@ -111,4 +112,4 @@ def _linear_in(op: Op) -> tuple[int, ...]:
     )  # fmt: skip
 
 
-__all__ = ["at_rows", "placed_rows"]
+__all__ = ["at_rows", "over_lanes", "placed_rows"]

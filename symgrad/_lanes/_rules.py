@@ -21,7 +21,7 @@ from .._shapes import Shape
 from .._trace import as_node, cast, partials
 from ._block import Block
 from ._index import traced
-from ._parts import at_rows, placed_rows
+from ._parts import at_rows, over_lanes, placed_rows
 from ._read import equal, read
 from ._views import Found, moved
 
@@ -42,11 +42,8 @@ def scaled(block: Block, slope: Any, guard: Guard) -> list[Block]:
 
 def _scaled(block: Block, slope: Any, guard: Guard) -> Block | None:
     """Return a block with its value times a number, or times an array over its lanes."""
-
-    def at(node: Node) -> Node:
-        return read(node, block.rows[len(block.rows) - node.ndim :], block.lanes)
-
-    guards = narrowed(block.slope.guard, tuple((at(node), truth) for node, truth in guard))
+    own = tuple((over_lanes(node, block), truth) for node, truth in guard)
+    guards = narrowed(block.slope.guard, own)
     if guards is None:
         return None
     value, before, clean = block.slope
