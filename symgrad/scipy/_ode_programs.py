@@ -18,8 +18,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .. import numpy as traced_numpy
-from .._api._control_flow import followed
+from .._api._control_flow import Following
+from .._api._control_syntax import converted
 from .._api._matrices import jacobian
+from .._api._raised import raising
 from .._api._transforms import compile as compiled
 from .._api._transforms import vmap
 from ..errors import ArgumentError, ShapeError, SparsityWarning, SymgradError
@@ -41,6 +43,7 @@ UNSTRUCTURED = 16
 
 def slope_of(fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool = False) -> Slope:
     """Return the right-hand side as a function of time and state alone, of the state's shape."""
+    fun = raising(fun)  # here, as ``held`` has to be the user's own code: tracing adapts that
 
     def slope(t: Any, y: Any) -> Any:
         if vectorized:
@@ -197,7 +200,7 @@ def _rewritten(fun: Any) -> Callable[..., Any]:
     """Return the function with its control flow rewritten, the same one for the same function."""
     known = _made.get(fun)
     if known is None:
-        known = _made[fun] = followed(fun)
+        known = _made[fun] = converted(fun, Following())
     return known
 
 
