@@ -23,6 +23,9 @@ from ._ode_steps import Method, OdeResult, checked_times
 _FLOAT, _MOST_TURNS, _NOT = np.dtype(float), np.int64(TURNS), np.False_
 _SEQUENCES = tuple, list
 
+#: The options that a solution found again may have, and SciPy's values of them.
+_DEFAULTS = {"rtol": 1e-3, "atol": 1e-6, "max_step": math.inf}
+
 #: A solution, up to its numbers.
 _FOUND: dict[str, Any] = {
     "t": None, "y": None, "sol": None, "t_events": None, "y_events": None, "nfev": 0, "njev": 0,
@@ -67,70 +70,32 @@ def solved_again(
 
     Else None is returned.
     """
-    count = len(options)
-    rtol, atol, longest = options.get("rtol"), options.get("atol"), options.get("max_step")
-    if rtol is None:
-        rtol, count = 1e-3, count + 1
-    if atol is None:
-        atol, count = 1e-6, count + 1
-    if longest is None:
-        longest, count = math.inf, count + 1
-    if count != 3:  # there are others
-        return None
-    if not type(rtol) is type(atol) is type(longest) is float:
-        if not all(isinstance(x, (float, int)) for x in (rtol, atol, longest)):
-            return None
-        rtol, atol, longest = float(rtol), float(atol), float(longest)
-    if type(t_span) is np.ndarray:
-        t_span = t_span.tolist()
-    if type(t_span) not in _SEQUENCES or len(t_span) != 2 or type(method) is not str:
+    tolerances, span, y = _tolerances(options), _span(t_span), _floats(y0)
+    if tolerances is None or span is None or y is None or type(method) is not str:
         return None
     if args is None:
         args = ()
     elif type(args) not in _SEQUENCES and not (type(args) is np.ndarray and args.ndim):
         return None
-    t0, tf = t_span
-    if not type(t0) is type(tf) is float:
-        t0, tf = float(t0), float(tf)
-    y = np.array(y0)
-    if y.dtype is not _FLOAT:
-        if y.dtype.kind not in "iuf":
-            return None
-        y = y.astype(_FLOAT)
-    n = y.size
     if method == "Taylor":
-        method = suited(method, rtol)
-    known = _known.get((id(getattr(fun, "__code__", None)), method, n, vectorized))
-    if known is None or y.ndim != 1 or not (rtol >= LEAST and atol >= 0 and longest > 0):
+        method = suited(method, tolerances[0])
+    known = _known.get((id(getattr(fun, "__code__", None)), method, y.size, vectorized))
+    if known is None:
         return None
-    space: tuple[Any, ...]
-    if t_eval is None:
-        if not (t0 < tf or t0 > tf):
-            return None
-        space = rows_of(y, ROWS)
-    else:
-        times = np.array(t_eval)
-        if times.dtype is not _FLOAT:
-            if times.dtype.kind not in "iuf":
-                return None
-            times = times.astype(_FLOAT)
-        if times.ndim != 1 or not times.size:
-            return None
-        first, last = times.item(0), times.item(-1)
-        if not (t0 <= first <= last <= tf != t0 or t0 >= first >= last >= tf != t0):
-            return None
-        if times.size > 1:
-            ordered = times[1:] > times[:-1] if t0 < tf else times[1:] < times[:-1]
-            if not ordered.all():
-                return None
-        space = (times,)
     programs, terms, _ = known
+    t0, tf = span
+    times = None if t_eval is None else _times(t_eval, t0, tf)
+    if t_eval is not None and times is None:
+        return None
     more = args = tuple(args)
-    if terms.jacobians and n > UNSTRUCTURED:
+    if terms.jacobians and y.size > UNSTRUCTURED:
         programs, arrays = structured(method, vectorized, fun, t0, y, args)
         more = *arrays, *args
-    loop = programs.march if t_eval is None else programs.visit
-    given = t0, y, math.nan, _NOT, tf, rtol, atol, longest, _MOST_TURNS, *space, *more
+    space: tuple[Any, ...]
+    loop, space = programs.visit, (times,)
+    if times is None:
+        loop, space = programs.march, rows_of(y, ROWS)
+    given = t0, y, math.nan, _NOT, tf, *tolerances, _MOST_TURNS, *space, *more
     with programs.lock:
         if programs.held is not fun:
             programs.hold(programs.ways[0](fun))
@@ -144,22 +109,68 @@ def solved_again(
     if status or t != tf:  # goes on, or says why not
         if not np.isfinite(y).all():
             return None
-        run = Run(method, fun, args, vectorized, t0, y, tf, rtol, atol, longest, math.nan, MOST)
-        if t_eval is None:
+        run = Run(method, fun, args, vectorized, t0, y, tf, *tolerances, math.nan, MOST)
+        if times is None:
             return _result(run, None, *run.all_steps(found))
         return _result(run, times, *run.at(times, found))
-    tried = int(tried)
-    jacobians, evaluations = tried * terms.jacobians, BEGUN + tried * terms.evaluations
-    if t_eval is None:
-        count = int(count)
-        t, y = found[2][:count], found[3][:count].T
-    else:
-        t, y = times, found[2].T
-        evaluations += int(looked[0]) * terms.dense_evaluations
     result = OdeResult(_FOUND)
-    result["t"], result["y"], result["nfev"] = t, y, evaluations
-    result["njev"] = result["nlu"] = jacobians
+    result["nfev"] = BEGUN + int(tried) * terms.evaluations
+    result["njev"] = result["nlu"] = int(tried) * terms.jacobians
+    if times is None:
+        result["t"], result["y"] = found[2][: int(count)], found[3][: int(count)].T
+    else:
+        result["t"], result["y"] = times, found[2].T
+        result["nfev"] += int(looked[0]) * terms.dense_evaluations
     return result
+
+
+def _tolerances(options: dict[str, Any]) -> tuple[float, float, float] | None:
+    """Return rtol, atol and the longest step; None where there are other options, or arrays."""
+    if not options.keys() <= _DEFAULTS.keys():
+        return None
+    found = []
+    for name, default in _DEFAULTS.items():
+        x = options.get(name, default)
+        if not isinstance(x, (float, int)):
+            return None
+        found.append(float(x))
+    rtol, atol, longest = found
+    return (rtol, atol, longest) if rtol >= LEAST and atol >= 0 and longest > 0 else None
+
+
+def _span(t_span: Any) -> tuple[float, float] | None:
+    """Return two times that differ; None for others."""
+    if type(t_span) is np.ndarray:
+        t_span = t_span.tolist()
+    if type(t_span) not in _SEQUENCES or len(t_span) != 2:
+        return None
+    t0, tf = map(float, t_span)
+    return (t0, tf) if t0 < tf or t0 > tf else None
+
+
+def _floats(x: Any) -> Any:
+    """Return a new vector of real numbers; None for what is none."""
+    found = np.array(x)
+    if found.dtype is not _FLOAT:
+        if found.dtype.kind not in "iuf":
+            return None
+        found = found.astype(_FLOAT)
+    return found if found.ndim == 1 else None
+
+
+def _times(t_eval: Any, t0: float, tf: float) -> Any:
+    """Return the times to look at, in the order of the steps; None for none, and others."""
+    times = _floats(t_eval)
+    if times is None or not times.size:
+        return None
+    first, last = times.item(0), times.item(-1)
+    if not (t0 <= first <= last <= tf or t0 >= first >= last >= tf):
+        return None
+    if times.size > 1:
+        ordered = times[1:] > times[:-1] if t0 < tf else times[1:] < times[:-1]
+        if not ordered.all():
+            return None
+    return times
 
 
 def _result(run: Run, times: Any, t: Any, y: Any) -> OdeResult:
