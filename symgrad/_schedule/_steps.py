@@ -104,13 +104,25 @@ class Steps:
     @cached_property
     def guard(self) -> Callable[..., Any]:
         """All guards as one Python function of the sizes, in the order of ``sizes``."""
-        relations = [g if truth else sp.Not(g) for g, truth in self.guards.items()]
+        relations = [
+            g if truth else sp.Not(g)
+            for g, truth in self.guards.items()
+            if g.func(*g.args) != sp.sympify(truth)  # else of all sizes, which are not negative
+        ]
         symbols = {s: sp.Dummy() for s in self.sizes}
-        holds = sp.And(*relations).xreplace(symbols)
         quotient = sp.Function("quotient", integer=True)  # of whole numbers: nothing is rounded
-        holds = holds.replace(sp.floor, lambda x: quotient(*fraction_of(x)), simultaneous=False)
+        held = [
+            g.xreplace(symbols).replace(
+                sp.floor, lambda x: quotient(*fraction_of(x)), simultaneous=False
+            )
+            for g in relations
+        ]
         modules = [{"quotient": operator.floordiv}, "math"]
-        function: Callable[..., Any] = sp.lambdify(list(symbols.values()), holds, modules=modules)
+        values: Callable[..., Any] = sp.lambdify(list(symbols.values()), held, modules=modules)
+
+        def function(*sizes: int) -> bool:
+            return all(values(*sizes))
+
         return function
 
     @cached_property

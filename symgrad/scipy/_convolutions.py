@@ -11,15 +11,16 @@ import scipy.signal
 from ..errors import ShapeError
 from ._replacing import floats, refuse_option, replaces
 
-#: Above so many elements in the smaller array, convolutions go by Fourier transforms.
-DIRECT = 128
+#: Above so many elements in the smaller array, convolutions go by Fourier transforms; of two rows,
+#: which one loop convolves, above more.
+DIRECT, ROWS = 128, 512
 
 
 def _full(x: Any, y: Any) -> Any:
     """Return the convolution with all its edges."""
     if x.ndim != y.ndim:
         raise ShapeError(f"convolve: arrays of {x.ndim} and of {y.ndim} axes")
-    if x.ndim == 1:
+    if x.ndim == 1 and (x.shape[0] <= ROWS or y.shape[0] <= ROWS):
         return np.convolve(x, y)
     shape = tuple(n + m - 1 for n, m in zip(x.shape, y.shape, strict=True))
     if math.prod(x.shape) < math.prod(y.shape):

@@ -112,6 +112,22 @@ def _folded(k: Any, n: Any, mode: str) -> Any:
     return np.minimum(k, 2 * (n - 1) - k)
 
 
+#: The inverse of sampling cubic B-splines, c[k] = -6 z / (1 - z^2) z^|k| with z = sqrt(3) - 2, up
+#: to rounding (Unser, Aldroubi and Eden, IEEE Trans. Signal Processing 41, 1993).
+_POLE, _REACH = 3**0.5 - 2, 28
+_INVERSE = -6 * _POLE / (1 - _POLE**2) * _POLE ** np.abs(np.arange(-_REACH, _REACH + 1))
+
+
+def _spline_coefficients(image: Any, axis: int, mode: str) -> Any:
+    """Return the coefficients of cubic splines through an image, along an axis."""
+    n = int(image.shape[axis])
+    if n <= 512:  # and SciPy's ends of short rows are not quite those that the modes say
+        matrix = scipy.ndimage.spline_filter1d(np.eye(n), 3, 0, mode=mode)
+        return np.moveaxis(np.tensordot(matrix, image, (1, axis)), 0, axis)
+    mode = {"constant": "mirror", "nearest": "reflect"}.get(mode, mode)
+    return correlated_along(image, _INVERSE, axis, mode, 0.0, _REACH)
+
+
 def _at_places(image: Any, places: Any, order: int, mode: str, cval: Any, prefilter: bool) -> Any:
     if order not in _WEIGHTS:
         refuse_option("map_coordinates", "order", order, "order 0, 1 or 3")
@@ -126,9 +142,8 @@ def _at_places(image: Any, places: Any, order: int, mode: str, cval: Any, prefil
     if order == 3 and prefilter:
         if mode == "nearest":
             image, places = padded(image, _ROOM, mode, cval), places + _ROOM
-        for axis, n in enumerate(image.shape):
-            spline = scipy.ndimage.spline_filter1d(np.eye(int(n)), 3, 0, mode=mode)
-            image = np.moveaxis(np.tensordot(spline, image, (1, axis)), 0, axis)
+        for axis in range(image.ndim):
+            image = _spline_coefficients(image, axis, mode)
     axes = []
     for x, n in zip(places, image.shape, strict=True):
         first = np.floor(x + 0.5 if order == 0 else x)

@@ -16,6 +16,8 @@ np.float64(0.3125)
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +33,8 @@ from ._fates import reasons
 from ._frequencies import chirp, freqz, freqz_sos
 from ._images import median_filter
 from ._replacing import floats, refuse_option, replaces
+from ._resampling import resample, resample_poly, upfirdn
+from .ndimage import convolve1d
 
 __all__ = [
     "chirp",
@@ -54,6 +58,7 @@ __all__ = [
     "sosfilt",
     "sosfiltfilt",
     "sosfreqz",
+    "upfirdn",
 ]
 
 
@@ -139,8 +144,26 @@ def filtfilt(
     size = max(int(b.shape[0]), int(a.shape[0]))
     lead = a[0]
     b, a = (np.pad(v, (0, size - int(v.shape[0]))) / lead for v in (b, a))
-    x = np.moveaxis(floats(x), axis, -1)
-    edge = 0 if padtype is None else 3 * size if padlen is None else padlen
+
+    def filtered(rows: Any) -> Any:
+        if size == 1:
+            return b[0] * rows
+        return lfilter(b, a, rows, -1, _at_rest(b, a) * rows[..., :1])[0]
+
+    return _both_ways(filtered, floats(x), axis, size, padtype, padlen)
+
+
+def _both_ways(
+    filtered: Callable[[Any], Any], x: Any, axis: int, taps: int, padtype: Any, padlen: Any
+) -> Any:
+    """Return a signal filtered forward and backward, its ends extended as SciPy does it."""
+    if padtype not in ("even", "odd", "constant", None):
+        raise ValueError(
+            f"Unknown value '{padtype}' given to padtype. padtype must be 'even', 'odd', "
+            "'constant', or None."
+        )
+    x = np.moveaxis(x, axis, -1)
+    edge = 0 if padtype is None else 3 * taps if padlen is None else padlen
     if int(x.shape[-1]) <= edge:
         raise ValueError(
             f"The length of the input vector x must be greater than padlen, which is {edge}."
@@ -153,13 +176,8 @@ def filtfilt(
             left, right = left * 0 + x[..., :1], right * 0 + x[..., -1:]
         x = traced_numpy.concatenate([left, x, right], axis=-1)
     for _ in range(2):
-        if size > 1:
-            x, _ = lfilter(b, a, x, -1, _at_rest(b, a) * x[..., :1])
-        else:
-            x = b[0] * x
-        x = np.flip(x, -1)
-    x = x[..., edge : int(x.shape[-1]) - edge]
-    return np.moveaxis(x, -1, axis)
+        x = np.flip(filtered(x), -1)
+    return np.moveaxis(x[..., edge : int(x.shape[-1]) - edge], -1, axis)
 
 
 @replaces(scipy.signal.hilbert)
@@ -178,40 +196,20 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
     return np.moveaxis(np.fft.ifft(np.fft.fft(rows, n) * weights.astype(rows.dtype)), -1, axis)
 
 
-def _linear(filter_: Callable[[Any], Any], x: Any, axis: int) -> Any:
-    """Apply a filter that is linear and whose options are numbers, as the matrix that it is."""
-    rows = np.moveaxis(floats(x), axis, -1)
-    matrix = filter_(np.eye(int(rows.shape[-1])))
-    return np.moveaxis((rows @ matrix).astype(rows.dtype), -1, axis)
-
-
 @replaces(scipy.signal.sosfiltfilt)
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
     """Filter forward and backward by sections of numbers, as ``scipy.signal.sosfiltfilt``."""
     if holds(sos, is_traced):
         refuse_option("sosfiltfilt", "sos", "...", "filtfilt(b, a, x), whose b and a may be traced")
-    return _linear(lambda v: scipy.signal.sosfiltfilt(sos, v, -1, padtype, padlen), x, axis)
+    sections = np.atleast_2d(np.asarray(sos, float))
+    rest = scipy.signal.sosfilt_zi(sections)
+    taps = 2 * len(sections) + 1 - min(np.sum(sections[:, 2] == 0), np.sum(sections[:, 5] == 0))
 
+    def filtered(rows: Any) -> Any:
+        state = rest.reshape(len(rest), *(1,) * (rows.ndim - 1), 2) * rows[..., :1]
+        return sosfilt(sections, rows, -1, state)[0]
 
-@replaces(scipy.signal.resample)
-def resample(
-    x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time"
-) -> Any:
-    """Signal with another number of samples, by Fourier's method, as ``scipy.signal.resample``."""
-    if t is not None or domain != "time":
-        refuse_option("resample", "t" if t is not None else "domain", "...", "resample(x, num)")
-    return _linear(lambda v: scipy.signal.resample(v, num, axis=-1, window=window), x, axis)
-
-
-@replaces(scipy.signal.resample_poly)
-def resample_poly(
-    x: Any, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0),
-    padtype: str = "constant", cval: Any = None,
-) -> Any:  # fmt: skip
-    """Signal at another rate, by a filter between zeros, as ``scipy.signal.resample_poly``."""
-    if cval or padtype in ("maximum", "minimum", "median"):
-        refuse_option("resample_poly", "padtype", padtype, "padtype='constant' or 'line', cval=0")
-    return _linear(lambda v: scipy.signal.resample_poly(v, up, down, -1, window, padtype), x, axis)
+    return _both_ways(filtered, floats(x), axis, int(taps), padtype, padlen)
 
 
 @replaces(scipy.signal.decimate)
@@ -220,7 +218,21 @@ def decimate(
     zero_phase: bool = True,
 ) -> Any:  # fmt: skip
     """Every q-th sample behind a filter, as ``scipy.signal.decimate``."""
-    return _linear(lambda v: scipy.signal.decimate(v, q, n, ftype, -1, zero_phase), x, axis)
+    if not isinstance(ftype, str):
+        refuse_option("decimate", "ftype", "...", "filtfilt(b, a, x)[..., ::q]")
+    x, q = np.moveaxis(floats(x), axis, -1), operator.index(q)
+    if ftype == "fir":
+        taps = scipy.signal.firwin((20 * q if n is None else n) + 1, 1.0 / q, window="hamming")
+        taps = taps.astype(x.dtype)
+        if zero_phase:
+            return np.moveaxis(resample_poly(x, 1, q, -1, taps), -1, axis)
+        found = upfirdn(taps, x, 1, q)[..., : -(-int(x.shape[-1]) // q)]
+    elif ftype == "iir":
+        sos = scipy.signal.cheby1(8 if n is None else n, 0.05, 0.8 / q, output="sos")
+        found = (sosfiltfilt if zero_phase else sosfilt)(sos, x)[..., ::q]
+    else:
+        raise ValueError("invalid ftype")
+    return np.moveaxis(found.astype(x.dtype), -1, axis)
 
 
 @replaces(scipy.signal.medfilt)
@@ -234,20 +246,31 @@ def savgol_filter(
     x: Any, window_length: int, polyorder: int, deriv: int = 0, delta: float = 1.0,
     axis: int = -1, mode: str = "interp", cval: float = 0.0,
 ) -> Any:  # fmt: skip
-    """Local polynomials, as ``scipy.signal.savgol_filter``; ``cval`` is 0.
+    """Local polynomials, as ``scipy.signal.savgol_filter``.
 
     Examples
     --------
     >>> sg.grad(lambda x: savgol_filter(x, 5, 2)[2])(np.ones(5)).round(4)
     array([-0.0857,  0.3429,  0.4857,  0.3429, -0.0857])
     """
-    if cval != 0.0:
-        refuse_option("savgol_filter", "cval", cval, "cval=0.0")
-    return _linear(
-        lambda v: scipy.signal.savgol_filter(v, window_length, polyorder, deriv, delta, -1, mode),
-        x,
-        axis,
-    )
+    if mode not in ("mirror", "constant", "nearest", "interp", "wrap"):
+        raise ValueError("mode must be 'mirror', 'constant', 'nearest' 'wrap' or 'interp'.")
+    x, n = np.moveaxis(floats(x), axis, -1), window_length
+    weights = scipy.signal.savgol_coeffs(n, polyorder, deriv=deriv, delta=delta)
+    if mode != "interp":
+        found = convolve1d(x, weights, -1, mode=mode, cval=cval)
+    else:
+        if n > int(x.shape[-1]):
+            raise ValueError(
+                "If mode is 'interp', window_length must be less than or equal to the size of x."
+            )
+        # At the ends are the values of one polynomial through as many samples.
+        ends = scipy.signal.savgol_filter(np.eye(n), n, polyorder, deriv, delta)
+        half = n // 2
+        inner = convolve1d(x, weights, -1, mode="constant")[..., half : int(x.shape[-1]) - half]
+        first, last = x[..., :n] @ ends[:, :half], x[..., -n:] @ ends[:, n - half :]
+        found = traced_numpy.concatenate([first, inner, last], axis=-1)
+    return np.moveaxis(found.astype(x.dtype), -1, axis)
 
 
 @replaces(scipy.signal.detrend)
@@ -262,7 +285,22 @@ def detrend(
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    return _linear(lambda v: scipy.signal.detrend(v, -1, type, bp), data, axis)
+    x = np.moveaxis(floats(data), axis, -1)
+    if type in ("constant", "c"):
+        return np.moveaxis(x - np.mean(x, axis=-1, keepdims=True), -1, axis)
+    if type not in ("linear", "l"):
+        raise ValueError("Trend type must be 'linear' or 'constant'.")
+    n = int(x.shape[-1])
+    ends = np.unique(np.r_[0, bp, n])
+    if ends[-1] > n:
+        raise ValueError("Breakpoints must be less than length of data along given axis.")
+    parts = []
+    for first, last in itertools.pairwise(map(int, ends)):
+        lines = np.linalg.qr(np.stack([np.arange(last - first), np.ones(last - first)], -1))[0]
+        part = x[..., first:last]
+        parts.append(part - (part @ lines) @ lines.T)
+    found = traced_numpy.concatenate(parts, axis=-1)
+    return np.moveaxis(found.astype(x.dtype), -1, axis)
 
 
 #: The older name.

@@ -109,6 +109,8 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     if x.ndim == 2:
         return x[np.triu_indices(int(x.shape[0]), 1)]
     count = int(x.shape[0])
+    if not count:  # of one point
+        return np.zeros((1, 1), x.dtype)
     n = int(np.ceil(np.sqrt(2 * count)))
     if n * (n - 1) != 2 * count:
         raise ValueError("incompatible vector size: it must be a binomial coefficient n choose 2")
