@@ -53,10 +53,8 @@ def parts() -> list[Part]:
             if files[0].exists():
                 row.append((name, files))
         rows.append(row)
-    # The names for users lie below all that use symgrad as users do.
-    below = [any(TOP in imported(f) for _, files in row for f in files) for row in rows]
-    top = [PACKAGE / "__init__.py", PACKAGE / "__init__.pyi"]
-    rows.insert(len(rows) - below[::-1].index(True), [(TOP, top)])
+    # The names for users lie below the command line.
+    rows.insert(1, [(TOP, [PACKAGE / "__init__.py", PACKAGE / "__init__.pyi"])])
     return [Part(name, k, tuple(files)) for k, row in enumerate(rows) for name, files in row]
 
 

@@ -295,7 +295,7 @@ def test_verify(run: Any, model: str, tmp_path: Path) -> None:
 
 def test_help_of_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     commands = next(iter(parser()._subparsers._group_actions)).choices  # type: ignore[union-attr]
-    assert {"diff", "show", "verify", "demo"} <= set(commands)
+    assert {"diff", "show", "verify"} <= set(commands)
     own = [name for name in commands if name != "bench"]  # its help is that of its scripts
     for arguments in ([], *([name] for name in own)):
         with pytest.raises(SystemExit) as stop:

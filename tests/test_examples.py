@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+EXAMPLES = [*sorted((ROOT / "examples").glob("*.py")), ROOT / "examples/nist/step_by_step.py"]
 BENCHMARKS = sorted((ROOT / "examples" / "benchmarks").glob("[!_]*.py"))
 
 # Scripts that need a package which symgrad does not.
@@ -26,7 +26,7 @@ PICTURES = {f"seed_{name}.py" for name in ("1_backprop_graph", "3_grad_fn_walk",
 # Scripts that take more than a few seconds.
 SLOW = {
     "train_digits.py",
-    "nist_strd.py",
+    "step_by_step.py",
     "scale_out.py",
     "bundle_adjustment.py",
     "collocation.py",

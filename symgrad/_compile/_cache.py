@@ -49,7 +49,7 @@ OBJECT = "code.o"
 FORMAT = 4
 
 #: The packages that no kernel depends on.
-ASIDE = ("_export", "_parse", "_show", "_symbolic", "_tensor", "_verify", "cli", "demo", "torch")
+ASIDE = ("_export", "_parse", "_show", "_symbolic", "_tensor", "_verify", "cli", "torch")
 
 _PACKAGE = __name__.partition(".")[0]
 #: Modules, and the tables of special functions.

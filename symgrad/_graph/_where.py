@@ -24,8 +24,6 @@ _SKIPPED = (
     _HERE, os.path.dirname(np.__file__) + os.sep, _SCIPY, _NUMBA, functools.__file__,
     "<__array_function__",
 )  # fmt: skip
-#: Parts of the package that are users of it: the demo's formulas should point to themselves.
-_USERS = (os.path.join(_HERE, "demo") + os.sep,)
 
 
 def printable(text: str) -> str:
@@ -61,8 +59,7 @@ def _is_internal(code: CodeType) -> bool:
     name = code.co_filename
     known = _internal.get(name)
     if known is None:
-        known = name.startswith(_SKIPPED) and not name.startswith(_USERS)
-        _internal[name] = known
+        known = _internal[name] = name.startswith(_SKIPPED)
     return known
 
 

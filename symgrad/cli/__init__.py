@@ -1,4 +1,4 @@
-"""The command line: ``symgrad diff``, ``show``, ``verify``, ``demo``, ...
+"""The command line: ``symgrad diff``, ``show``, ``verify``, ...
 
 Each module of this package whose name has no underscore in front is one command: it has a
 function ``add(commands)``, which adds the command's parser and says with
@@ -29,7 +29,6 @@ EXAMPLES = """examples:
   symgrad diff "sin(x)*exp(-y**2)" --wrt x --c      the same as C code
   symgrad show model.py:energy --args "rand(5)" 2.0 what a function computes, and how
   symgrad verify "x*sin(x)" --domain -3:3           a certificate over an interval
-  symgrad demo                                      NIST's 27 regression problems
 
 exit status: 0 as it should be; 1 a result misses its goal; 2 a mistake in the input
 `symgrad COMMAND --help` has more examples."""

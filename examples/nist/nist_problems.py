@@ -1,4 +1,4 @@
-"""NIST's certified nonlinear regression problems (StRD), which come with symgrad.
+"""NIST's certified nonlinear regression problems (StRD), read from their files.
 
 Source: NIST/ITL Statistical Reference Datasets, nonlinear regression,
 https://www.itl.nist.gov/div898/strd/nls/nls_main.shtml (public domain). A file is plain text:
@@ -14,16 +14,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
 
-from .._parse import parse
-from ..errors import DataError
+import symgrad as sg
+from symgrad.errors import DataError
 
 Vector: TypeAlias = npt.NDArray[np.float64]
 
@@ -109,12 +108,11 @@ def load_all() -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda p: (_DIFFICULTIES.index(p.difficulty), p.name)))
 
 
-def _files() -> list[Traversable]:
-    folder = resources.files(__package__) / "data"
-    return sorted(folder.iterdir(), key=lambda file: file.name)
+def _files() -> list[Path]:
+    return sorted((Path(__file__).parent / "data").iterdir())
 
 
-def _read(file: Traversable) -> Problem:
+def _read(file: Path) -> Problem:
     lines = file.read_text(encoding="ascii").splitlines()
     ranges = {m[1]: (int(m[2]) - 1, int(m[3])) for m in map(_RANGE.search, lines[:20]) if m}
 
@@ -168,4 +166,4 @@ def _model(lines: list[str], names: tuple[str, ...]) -> tuple[str, sp.Expr, sp.E
     formula = " ".join(text[start.start() :].split())
     left, _, right = formula.replace("[", "(").replace("]", ")").partition("=")
     body = re.sub(r"\+\s*e$", "", right)
-    return formula, parse(left.strip(), symbols="y"), parse(body.strip(), symbols=names)
+    return formula, sg.parse(left.strip(), symbols="y"), sg.parse(body.strip(), symbols=names)

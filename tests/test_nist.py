@@ -1,19 +1,33 @@
-"""The demonstration: NIST's 27 problems read rightly, fitted to their digits, and reported."""
+"""The example ``examples/nist``: 27 problems read rightly, fitted to their digits, reported."""
 
 from __future__ import annotations
 
 import itertools
 import re
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import sympy as sp
 
-import symgrad.demo._report as report
-from symgrad.cli import main
-from symgrad.demo import Problem, digits, fit, load, load_all, measure, two_point
-from symgrad.demo._measure import Jacobian, Residual, interleaved, lambdify, polish
 from symgrad.errors import DataError
+
+sys.path.append(str(Path(__file__).parents[1] / "examples" / "nist"))
+
+import all_problems as report
+from nist_fits import (
+    Jacobian,
+    Residual,
+    digits,
+    fit,
+    interleaved,
+    lambdify,
+    measure,
+    polish,
+    two_point,
+)
+from nist_problems import Problem, load, load_all
 
 # Name: observations, parameters, first and last row of data, last certified parameter.
 EXPECTED = {
@@ -243,7 +257,7 @@ def test_two_point_differences() -> None:
 def test_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     few = [load(name) for name in ("DanWood", "BoxBOD", "Rat42")]
     monkeypatch.setattr(report, "load_all", lambda: few)
-    assert main(["demo"]) == 0
+    assert report.run() == 0
     text = capsys.readouterr().out
     lines = text.splitlines()
     assert lines[1].split() == ["problem", *["start1", "start2"] * 3, "ulp", "us", "takes", "dify"]
@@ -265,7 +279,7 @@ def test_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 
 
 def test_one_problem_in_full(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--problem", "rat42"]) == 0
+    assert report.run("rat42") == 0
     text = capsys.readouterr().out
     assert text.startswith("Rat42: Exponential model, higher level of difficulty, 9 observations")
     for part in (
@@ -278,7 +292,6 @@ def test_one_problem_in_full(capsys: pytest.CaptureFixture[str]) -> None:
         "sympy.lambdify of the symbolic derivatives",
     ):
         assert part in text
-    assert main(["demo", "--problem", "Rat99"]) == 2
 
 
 def test_what_is_not_reached_is_told() -> None:

@@ -5,18 +5,19 @@ to 11 digits (https://www.itl.nist.gov/div898/strd/nls/nls_main.shtml). They sho
 derivatives are good for: with them a fit reaches the certified digits, with finite
 differences it does not.
 
-The first part goes through one problem step by step. The second part does all 27; the command
-``symgrad demo`` does the same with more figures.
+The first part goes through one problem step by step. The second part does all 27;
+``all_problems.py`` does the same with more figures.
 
-    python examples/nist_strd.py
+    python examples/nist/step_by_step.py
 """
 
 import numpy as np
 import sympy as sp
+from nist_fits import digits, fit, two_point
+from nist_problems import load, load_all
 from scipy.optimize import least_squares
 
 import symgrad as sg
-from symgrad.demo import digits, fit, load, load_all, two_point
 
 
 def heading(text):
@@ -27,7 +28,7 @@ def heading(text):
 
 heading("Thurber: the model, from text")
 
-# The file Thurber.dat, in symgrad/demo/data, describes a measurement of the mobility of electrons
+# The file Thurber.dat, in examples/nist/data, describes a measurement of the mobility of electrons
 # in silicon. It gives the model as text, observations x and y, two starting points and the
 # certified solution.
 problem = load("Thurber")

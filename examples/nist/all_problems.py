@@ -1,16 +1,25 @@
-"""The demo as text: a line for each problem as it is done, or one problem in full."""
+"""NIST's 27 certified nonlinear regression problems, fitted with compiled, verified Jacobians.
+
+    python examples/nist/all_problems.py                     a line for each problem, as it is done
+    python examples/nist/all_problems.py --problem Thurber   one problem in full
+
+Each model is read from the text in its file, fitted from both of NIST's starting points, and
+compared with the certified values; its Jacobian is verified in ulps, and timed.
+"""
 
 from __future__ import annotations
 
+import argparse
 import math
 import shutil
 import sys
 from collections.abc import Sequence
 
 import sympy as sp
+from nist_fits import GOAL, Outcome, digits, explain, measure
+from nist_problems import Problem, load, load_all
 
-from ._measure import GOAL, Outcome, digits, explain, measure
-from ._problems import Problem, load, load_all
+from symgrad.errors import DataError
 
 #: Of each column two lines of heading, which say how wide it is; narrow enough for 80 columns.
 HEADINGS = (
@@ -33,29 +42,7 @@ lambdify     time of sympy.lambdify of the symbolic Jacobian, as a multiple of i
 
 
 def run(problem: str | None = None) -> int:
-    """Fit NIST's nonlinear regression problems and print what came out.
-
-    Every model is read from the text in its file, compiled with its Jacobian, fitted from
-    both of NIST's starting points, compared with the certified values, verified against the
-    exact symbolic derivative, and timed.
-
-    Parameters
-    ----------
-    problem:
-        The name of one problem, which is then shown in full. Default: a table of all.
-
-    Returns
-    -------
-    int
-        0 if every problem reached 9.5 digits from start 2, else 1.
-
-    Raises
-    ------
-    DataError
-        There is no such problem.
-    VerificationError
-        A compiled Jacobian disagrees with the exact one.
-    """
+    """Print what comes of all problems, or all of one; return 0 if start 2 led to 9.5 digits."""
     outcomes = []
     if problem is not None:
         one = load(problem)
@@ -212,3 +199,14 @@ def timings(outcome: Outcome) -> list[str]:
             for way, seconds in zip(ways, outcome.times, strict=True)
         ),
     ]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--problem", metavar="NAME", help="show one problem in full")
+    try:
+        sys.exit(run(parser.parse_args().problem))
+    except DataError as error:
+        parser.error(str(error))

@@ -1,4 +1,4 @@
-"""Fits, and what the demo finds out about one problem: digits, evaluations, ulps, times.
+"""Fits, and what is found out about one problem: digits, evaluations, ulps, times.
 
 Fits are least squares to all the digits that double precision has. MINPACK's Levenberg-Marquardt
 stops when the sum of squares stops falling. The sum of squares is flat at its minimum: an error of
@@ -17,17 +17,15 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
+from nist_problems import Problem, Vector
 from scipy.optimize import least_squares
 
 import symgrad as sg
-
-from .._verify import Check, Report
-from ._problems import Problem, Vector
 
 Matrix: TypeAlias = npt.NDArray[np.float64]
 Residual: TypeAlias = Callable[[Vector], Vector]
@@ -184,7 +182,7 @@ _SAMPLE_SECONDS = 0.002
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The demo's results on one problem.
+    """What was found out about one problem.
 
     Parameters
     ----------
@@ -205,7 +203,7 @@ class Outcome:
     jacobian: Jacobian
     fits: tuple[Fit, ...]
     rough_fits: tuple[Fit, ...]
-    report: Report
+    report: Any
     times: Sequence[float]
     compile_seconds: float
 
@@ -219,7 +217,7 @@ class Outcome:
         return [self.digits(result) for result in (*self.fits, *self.rough_fits)]
 
     @property
-    def worst(self) -> Check:
+    def worst(self) -> Any:
         """The verification of the Jacobian, with its worst element."""
         derivatives = [check for check in self.report.checks if check.name != "value"]
         return max(derivatives, key=lambda check: check.max_ulp)
@@ -243,7 +241,7 @@ def measure(problem: Problem, repeats: int = 9) -> Outcome:
     fits = tuple(fit(compiled, jacobian, start) for start in starts)
     rough_fits = tuple(fit(compiled, rough, start) for start in starts)
     solution = fits[1].parameters
-    report: Report = sg.verify(residual, solution)
+    report = sg.verify(residual, solution)
     _, lambdified = lambdify(problem)
     times = interleaved([jacobian, rough, lambdified], solution, repeats)
     return Outcome(
