@@ -296,8 +296,7 @@ def test_verify(run: Any, model: str, tmp_path: Path) -> None:
 def test_help_of_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     commands = next(iter(parser()._subparsers._group_actions)).choices  # type: ignore[union-attr]
     assert {"diff", "show", "verify"} <= set(commands)
-    own = [name for name in commands if name != "bench"]  # its help is that of its scripts
-    for arguments in ([], *([name] for name in own)):
+    for arguments in ([], *([name] for name in commands)):
         with pytest.raises(SystemExit) as stop:
             main([*arguments, "--help"])
         assert stop.value.code == 0
@@ -545,16 +544,6 @@ def test_derivations_are_coloured(run: Any, monkeypatch: pytest.MonkeyPatch, mod
     assert "\x1b[36md out/d k\x1b[0m" in out
     assert re.search(r"\x1b\[2m +model.py:\d+\x1b\[0m", out)
     assert re.sub(r"\x1b\[[0-9;]*m", "", out) == plain
-
-
-def test_bench_has_help_without_its_scripts(
-    run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("symgrad.cli.bench.SCRIPTS", tmp_path / "none")
-    status, out, _ = run("bench", "--help")
-    assert status == 0
-    assert "examples:" in out
-    assert run("bench", "peers")[0] == 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the limit is another")

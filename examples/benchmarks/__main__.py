@@ -1,4 +1,4 @@
-"""Time symgrad beside its peers: ``symgrad bench``, or ``python examples/benchmarks``."""
+"""Time symgrad beside its peers: ``python examples/benchmarks``."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The command: ``symgrad bench``, and ``python examples/benchmarks``."""
+"""The command: ``python examples/benchmarks``."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ EPILOG = f"""workloads: {", ".join(NAMES)}
 peers: {", ".join(peers.PEERS)}
 
 examples:
-  symgrad bench                               everything, about two hours
-  symgrad bench sincos --quick                one workload, small sizes, a minute
-  symgrad bench rosen --peers symgrad,jax     against one peer
-  symgrad bench --page runs/*.json            write docs/performance.md from records
+  python examples/benchmarks                               everything, about two hours
+  python examples/benchmarks sincos --quick                one workload, small sizes, a minute
+  python examples/benchmarks rosen --peers symgrad,jax     against one peer
+  python examples/benchmarks --page runs/*.json            write docs/performance.md from records
 
 Every peer runs in a process of its own with one thread. first: from the function to the first
 result, without imports. call: median of repeats that take turns with the other peers', with the
@@ -37,7 +37,7 @@ cost: of value and gradient, in evaluations of the function."""
 def options(name: str | None) -> argparse.ArgumentParser:
     """Return the parser; with a name that of a single workload's script."""
     parser = argparse.ArgumentParser(
-        prog=f"{name}.py" if name else "symgrad bench",
+        prog=f"{name}.py" if name else "python examples/benchmarks",
         description="Time symgrad beside its peers.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
