@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
-from .._op import Code, Composed, Evidence, Map, Op, Partials, Positive, Real, Words, define
+from .._op import Evidence, Op, Positive, Real, Words
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
-from .records import ORDER, elsewhere, evaluated, of_scipy, source_of
+from .records import ORDER, boxed, elsewhere
 
 # ---------------------------------------------------------------- I and J
 
@@ -251,19 +251,11 @@ def order_family(
     ``compute(v, x, other, power)`` calls ``other`` where it has no better way.
     ``slope(v, x, y)`` is the derivative by x; also of that, if the op has ``slopes``.
     """
-    name = function.__name__.capitalize()
-    given = (power,) if power else ()
-    domain = (Real, Positive)
-    other = of_scipy(name, function, domain)
-    text = (f"special.{function.__name__}", str(power)) if power else ()
-    return define(
-        Map(name, functions=(function,), evaluate=evaluated(compute, function, *given),
-            domain=domain, sympy=form,
-            rule=Partials(lambda y, v, x, **params: (math.nan, slope(v, x, y, **params))),
-            slopes=slopes),
-        Code(Composed(lambda v, x, **params: compute(v, x, other, *given, **params)),
-            source=source_of(compute.__name__, *text),
-            helpers=tuple(dict.fromkeys((*HELPERS, compute)))),
-        Evidence(samples=((0, 3), (0.2, 1.8)), ulp=64.0),
-        Words(convention=ORDER),
+    return boxed(
+        function.__name__.capitalize(), function, compute, (Real, Positive), form,
+        lambda y, v, x, **params: (math.nan, slope(v, x, y, **params)),
+        Evidence(samples=((0, 3), (0.2, 1.8)), ulp=64.0), Words(convention=ORDER),
+        more=(power,) if power else (),
+        shown=(f"special.{function.__name__}", str(power)) if power else (),
+        slopes=slopes, helpers=HELPERS,
     )  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Code, Composed, Cython, Evidence, Map, Op, Partials, Words, define
+from .._op import Code, Cython, Evidence, Map, Op, Partials, Words, define
 from .._ops.pairs import (
     pair_exponential,
     pair_logarithm,
@@ -27,7 +27,7 @@ from .._ops.pairs import (
 from .densities import digamma_excess, raised, stirling_error
 from .differences import DIGAMMA_STEP, digamma_step, polygamma
 from .gamma import POLYGAMMA
-from .records import BOTH_POSITIVE, elsewhere, evaluated, of_scipy, source_of
+from .records import BOTH_POSITIVE, boxed, elsewhere
 
 
 def digamma_gap(above: Any, below: Any) -> Any:
@@ -137,9 +137,6 @@ def _betaln(a: Any, b: Any) -> Any:
     return sc.gammaln(a) + sc.gammaln(b) - sc.gammaln(a + b)
 
 
-_BETA = of_scipy("Beta", sc.beta, BOTH_POSITIVE)
-
-
 def _beta_form(a: Any, b: Any, slope: int = 0) -> Any:
     first, second, both = (sp.polygamma(0, z) for z in (a, b, a + b))
     return sp.beta(a, b) * (1, first - both, second - both)[slope]
@@ -155,15 +152,10 @@ def _beta_partials(z: Any, a: Any, b: Any, slope: int = 0) -> Any:
     return z * by_a - f * both, z * by_b - f * DIGAMMA_STEP(b, a, order=1)
 
 
-BETA: Op = define(
-    Map("Beta", functions=(sc.beta,), evaluate=evaluated(beta_function, sc.beta),
-        domain=BOTH_POSITIVE, sympy=_beta_form, rule=Partials(_beta_partials), slopes=2),
-    Code(Composed(lambda a, b, slope=0: beta_function(a, b, _BETA, slope)),
-        portable=lambda a, b, slope=0: beta_function(
-            a, b, lambda a, b: np.exp(_betaln(a, b)), slope
-        ),
-        source=source_of("beta_function"), helpers=(beta_function,)),
-    Evidence(samples=(0.5, 5), ulp=32.0),
+BETA: Op = boxed(
+    "Beta", sc.beta, beta_function, BOTH_POSITIVE, _beta_form, _beta_partials,
+    Evidence(samples=(0.5, 5), ulp=32.0), slopes=2,
+    portable=lambda a, b, slope=0: beta_function(a, b, lambda a, b: np.exp(_betaln(a, b)), slope),
 )  # fmt: skip
 BETALN = define(
     Map("Betaln", functions=(sc.betaln,), domain=BOTH_POSITIVE,
@@ -175,8 +167,6 @@ BETALN = define(
 
 
 # ---------------------------------------------------------------- binomial coefficients
-
-_BINOM = of_scipy("Binom", sc.binom, BOTH_POSITIVE)
 
 
 def _binomial_form(n: Any, k: Any, slope: int = 0) -> Any:
@@ -195,19 +185,14 @@ def _binomial_partials(y: Any, n: Any, k: Any, slope: int = 0) -> Any:
     return y * by_n + f * rest, y * by_k - f * (rest + polygamma(1, k + 1))
 
 
-BINOM: Op = define(
-    Map("Binom", functions=(sc.binom,), evaluate=evaluated(binomial, sc.binom),
-        domain=BOTH_POSITIVE, sympy=_binomial_form, rule=Partials(_binomial_partials), slopes=2),
-    Code(Composed(lambda n, k, slope=0: binomial(n, k, _BINOM, slope)),
-        source=source_of("binomial"), helpers=(binomial,)),
+BINOM: Op = boxed(
+    "Binom", sc.binom, binomial, BOTH_POSITIVE, _binomial_form, _binomial_partials,
     Evidence(samples=((4.2, 6), (0.3, 3)), ulp=64.0, exact_form=False),
-    Words("Binomial coefficient of real numbers."),
+    Words("Binomial coefficient of real numbers."), slopes=2,
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------- Pochhammer's symbols
-
-_POCH = of_scipy("Poch", sc.poch, BOTH_POSITIVE)
 
 
 def _pochhammer_form(a: Any, m: Any, slope: int = 0) -> Any:
@@ -223,12 +208,7 @@ def _pochhammer_partials(y: Any, a: Any, m: Any, slope: int = 0) -> Any:
     return y * by_a + f * own, y * by_m + f * above
 
 
-POCH: Op = define(
-    Map("Poch", functions=(sc.poch,), evaluate=evaluated(pochhammer, sc.poch),
-        domain=BOTH_POSITIVE, sympy=_pochhammer_form, rule=Partials(_pochhammer_partials),
-        slopes=2),
-    Code(Composed(lambda a, m, slope=0: pochhammer(a, m, _POCH, slope)),
-        source=source_of("pochhammer"), helpers=(pochhammer,)),
-    Evidence(samples=((0.5, 4), (0.3, 3)), ulp=64.0),
-    Words("gamma(a + m)/gamma(a)."),
+POCH: Op = boxed(
+    "Poch", sc.poch, pochhammer, BOTH_POSITIVE, _pochhammer_form, _pochhammer_partials,
+    Evidence(samples=((0.5, 4), (0.3, 3)), ulp=64.0), Words("gamma(a + m)/gamma(a)."), slopes=2,
 )  # fmt: skip

@@ -17,8 +17,6 @@ from .._late import special as sc
 from .._op import (
     COUNT,
     HIGHEST,
-    Code,
-    Composed,
     Evidence,
     Map,
     Op,
@@ -40,16 +38,7 @@ from .incomplete import (
     gamma_share,
     t_share,
 )
-from .records import (
-    BOTH_POSITIVE,
-    UNIT,
-    doubled,
-    doubled_code,
-    evaluated,
-    of_scipy,
-    relative,
-    source_of,
-)
+from .records import BOTH_POSITIVE, UNIT, boxed, doubled, doubled_code, relative
 from .shapes import (
     BETA_SHAPES,
     beta_shape,
@@ -112,25 +101,19 @@ GAMMA_SHAPE: Op = define(
     Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0, precise=precisely.gamma_shape),
     Words("The derivative of gammainc by a; a higher one.", reading=shown("GammaShape", "order")),
 )  # fmt: skip
-_GAMMA_SHARES = [of_scipy(f.__name__.capitalize(), f, BOTH_POSITIVE)
-           for f in (sc.gammainc, sc.gammaincc)]  # fmt: skip
-GAMMAINC = define(
-    Map("Gammainc", functions=(sc.gammainc,), evaluate=evaluated(gamma_share, sc.gammainc),
-        domain=BOTH_POSITIVE, sympy=lambda a, x: sp.lowergamma(a, x) / sp.gamma(a),
-        rule=Partials(lambda y, a, x: (GAMMA_SHAPE(a, x), GAMMA_DENSITY(a, x)))),
-    Code(Composed(lambda a, x: gamma_share(a, x, _GAMMA_SHARES[0])),
-        source=source_of("gamma_share"), helpers=(*INCOMPLETE, gamma_share)),
+GAMMAINC = boxed(
+    "Gammainc", sc.gammainc, gamma_share, BOTH_POSITIVE,
+    lambda a, x: sp.lowergamma(a, x) / sp.gamma(a),
+    lambda y, a, x: (GAMMA_SHAPE(a, x), GAMMA_DENSITY(a, x)),
     Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0, precise=precisely.gamma_share),
+    helpers=INCOMPLETE,
 )  # fmt: skip
-GAMMAINCC = define(
-    Map("Gammaincc", functions=(sc.gammaincc,),
-        evaluate=evaluated(gamma_share, sc.gammaincc, True), domain=BOTH_POSITIVE,
-        sympy=lambda a, x: sp.uppergamma(a, x) / sp.gamma(a),
-        rule=Partials(lambda y, a, x: (-GAMMA_SHAPE(a, x), -GAMMA_DENSITY(a, x)))),
-    Code(Composed(lambda a, x: gamma_share(a, x, _GAMMA_SHARES[1], True)),
-        source=source_of("gamma_share", "special.gammaincc", "True"),
-        helpers=(*INCOMPLETE, gamma_share)),
+GAMMAINCC = boxed(
+    "Gammaincc", sc.gammaincc, gamma_share, BOTH_POSITIVE,
+    lambda a, x: sp.uppergamma(a, x) / sp.gamma(a),
+    lambda y, a, x: (-GAMMA_SHAPE(a, x), -GAMMA_DENSITY(a, x)),
     Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0, precise=precisely.gamma_rest),
+    more=(True,), shown=("special.gammaincc", "True"), helpers=INCOMPLETE,
 )  # fmt: skip
 
 
@@ -274,30 +257,20 @@ OTHER_BETA_SHAPE: Op = define(
     Words("The derivative of betainc by b; a higher one.",
         reading=shown("OtherBetaShape", "order")),
 )  # fmt: skip
-_BETA_SHARES = [of_scipy(f.__name__.capitalize(), f, THREE)
-           for f in (sc.betainc, sc.betaincc)]  # fmt: skip
-BETAINC = define(
-    Map("Betainc", functions=(sc.betainc,), evaluate=evaluated(beta_share, sc.betainc),
-        domain=THREE, sympy=lambda a, b, x: sp.betainc_regularized(a, b, 0, x),
-        rule=Partials(lambda y, a, b, x: (
-            BETA_SHAPE(a, b, x), OTHER_BETA_SHAPE(a, b, x), BETA_DENSITY(a, b, x),
-        ))),
-    Code(Composed(lambda a, b, x: beta_share(a, b, x, _BETA_SHARES[0])),
-        source=source_of("beta_share"), helpers=(*INCOMPLETE_BETA, beta_share)),
+BETAINC = boxed(
+    "Betainc", sc.betainc, beta_share, THREE,
+    lambda a, b, x: sp.betainc_regularized(a, b, 0, x),
+    lambda y, a, b, x: (BETA_SHAPE(a, b, x), OTHER_BETA_SHAPE(a, b, x), BETA_DENSITY(a, b, x)),
     Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, precise=precisely.beta_share),
-    Words("Regularized incomplete beta function."),
+    Words("Regularized incomplete beta function."), helpers=INCOMPLETE_BETA,
 )  # fmt: skip
-BETAINCC = define(
-    Map("Betaincc", functions=(sc.betaincc,), evaluate=evaluated(beta_share, sc.betaincc, True),
-        domain=THREE, sympy=lambda a, b, x: 1 - sp.betainc_regularized(a, b, 0, x),
-        rule=Partials(lambda y, a, b, x: (
-            -BETA_SHAPE(a, b, x), -OTHER_BETA_SHAPE(a, b, x), -BETA_DENSITY(a, b, x),
-        ))),
-    Code(Composed(lambda a, b, x: beta_share(a, b, x, _BETA_SHARES[1], True)),
-        source=source_of("beta_share", "special.betaincc", "True"),
-        helpers=(*INCOMPLETE_BETA, beta_share)),
+BETAINCC = boxed(
+    "Betaincc", sc.betaincc, beta_share, THREE,
+    lambda a, b, x: 1 - sp.betainc_regularized(a, b, 0, x),
+    lambda y, a, b, x: (-BETA_SHAPE(a, b, x), -OTHER_BETA_SHAPE(a, b, x), -BETA_DENSITY(a, b, x)),
     Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, precise=precisely.beta_rest),
     Words("Complement of the regularized incomplete beta function."),
+    more=(True,), shown=("special.betaincc", "True"), helpers=INCOMPLETE_BETA,
 )  # fmt: skip
 STUDENT_SHAPE: Op = define(
     Map("StudentShape", evaluate=doubled(student_shape), domain=(Positive, Real), sympy=None,
@@ -308,15 +281,11 @@ STUDENT_SHAPE: Op = define(
         reading=shown("StudentShape", "slope"),
         convention="the third derivative by v: nan (not known)"),
 )  # fmt: skip
-_STDTR = of_scipy("StudentCdf", sc.stdtr, (Positive, Real))
-STDTR = define(
-    Map("StudentCdf", functions=(sc.stdtr,), evaluate=evaluated(t_share, sc.stdtr),
-        domain=(Positive, Real), sympy=None,
-        rule=Partials(lambda y, v, t: (STUDENT_SHAPE(v, t), T_DENSITY(v, t)))),
-    Code(Composed(lambda v, t: t_share(v, t, _STDTR)), source=source_of("t_share"),
-        helpers=(*STUDENT_SHARES, t_share)),
+STDTR = boxed(
+    "StudentCdf", sc.stdtr, t_share, (Positive, Real), None,
+    lambda y, v, t: (STUDENT_SHAPE(v, t), T_DENSITY(v, t)),
     Evidence(samples=((1, 9), (-3, 3)), ulp=128.0, precise=precisely.student),
-    Words("Distribution function of Student's t."),
+    Words("Distribution function of Student's t."), helpers=STUDENT_SHARES,
 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import HIGHEST, Code, Composed, Cython, Evidence, Map, Op, Partials, Real, Words, define
-from .records import UNIT, elsewhere, evaluated, of_scipy, relative, source_of
+from .records import UNIT, boxed, elsewhere, relative
 from .tables import (
     COMPLETE_D1_LOG,
     COMPLETE_D1_MIDDLE,
@@ -328,31 +328,17 @@ ELLIPE: Op = define(
     Evidence(samples=(0.2, 0.8), ulp=16.0),
     Words("Complete elliptic integral of the second kind."),
 )  # fmt: skip
-_ELLIPKINC = of_scipy("Ellipkinc", sc.ellipkinc, (Real, SHARE))
-ELLIPKINC: Op = define(
-    Map("Ellipkinc", functions=(sc.ellipkinc,),
-        evaluate=evaluated(first_kind_incomplete, sc.ellipkinc), domain=(Real, SHARE),
-        sympy=sp.elliptic_f,
-        rule=Partials(lambda y, p, m: (
-            1 / elliptic_root(p, m), 0.5 * ELLIPTIC_G(p, m),
-        ))),
-    Code(Composed(lambda p, m: first_kind_incomplete(p, m, _ELLIPKINC)),
-        source=source_of("first_kind_incomplete"), helpers=(elsewhere, first_kind_incomplete)),
+ELLIPKINC: Op = boxed(
+    "Ellipkinc", sc.ellipkinc, first_kind_incomplete, (Real, SHARE), sp.elliptic_f,
+    lambda y, p, m: (1 / elliptic_root(p, m), 0.5 * ELLIPTIC_G(p, m)),
     Evidence(samples=((0.2, 1.4), (0.2, 0.8)), ulp=8.0),
-    Words("Incomplete elliptic integral of the first kind."),
+    Words("Incomplete elliptic integral of the first kind."), helpers=(elsewhere,),
 )  # fmt: skip
-_ELLIPEINC = of_scipy("Ellipeinc", sc.ellipeinc, (Real, SHARE))
-ELLIPEINC: Op = define(
-    Map("Ellipeinc", functions=(sc.ellipeinc,),
-        evaluate=evaluated(second_kind_incomplete, sc.ellipeinc), domain=(Real, SHARE),
-        sympy=sp.elliptic_e,
-        rule=Partials(lambda y, p, m: (
-            elliptic_root(p, m), -0.5 * ELLIPTIC_D(p, m),
-        ))),
-    Code(Composed(lambda p, m: second_kind_incomplete(p, m, _ELLIPEINC)),
-        source=source_of("second_kind_incomplete"), helpers=(elsewhere, second_kind_incomplete)),
+ELLIPEINC: Op = boxed(
+    "Ellipeinc", sc.ellipeinc, second_kind_incomplete, (Real, SHARE), sp.elliptic_e,
+    lambda y, p, m: (elliptic_root(p, m), -0.5 * ELLIPTIC_D(p, m)),
     Evidence(samples=((0.2, 1.4), (0.2, 0.8)), ulp=8.0),
-    Words("Incomplete elliptic integral of the second kind."),
+    Words("Incomplete elliptic integral of the second kind."), helpers=(elsewhere,),
 )  # fmt: skip
 
 

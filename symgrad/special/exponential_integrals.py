@@ -18,10 +18,10 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Code, Composed, Evidence, Map, Op, Partials, Positive, Words, define
+from .._op import Evidence, Map, Op, Partials, Positive, Words, define
 from .._ops.pairs import two_product
 from . import precisely
-from .records import ORDER, POSITIVE, UNARY, elsewhere, evaluated, of_scipy, parts, source_of
+from .records import ORDER, POSITIVE, UNARY, boxed, elsewhere, parts
 from .tables import (
     CHI_NEAR,
     CI_MIDDLE,
@@ -238,16 +238,12 @@ def _expn_slope(y: Any, n: Any, x: Any) -> Any:
     return math.nan, np.where(n == 0, -y * (1 + 1 / x), np.where(n == 1, first, -EXPN(n - 1, x)))
 
 
-_EXPN = of_scipy("Expn", sc.expn, (sp.Naturals0, Positive))
-EXPN: Op = define(
-    Map("Expn", functions=(sc.expn,), evaluate=evaluated(exponential_integral, sc.expn),
-        domain=(sp.Naturals0, Positive),
-        types=lambda n, x: ((np.dtype(float), np.dtype(float)), np.dtype(float)), sympy=None,
-        rule=Partials(_expn_slope)),
-    Code(Composed(lambda n, x: exponential_integral(n, x, _EXPN)),
-        source=source_of("exponential_integral"), helpers=(elsewhere, exponential_integral)),
+EXPN: Op = boxed(
+    "Expn", sc.expn, exponential_integral, (sp.Naturals0, Positive), None, _expn_slope,
     Evidence(samples=((0, 4), (0.2, 5)), ulp=16.0, precise=precisely.expn),
     Words("Generalized exponential integral of a whole order.", convention=ORDER),
+    types=lambda n, x: ((np.dtype(float), np.dtype(float)), np.dtype(float)),
+    helpers=(elsewhere,),
 )  # fmt: skip
 
 

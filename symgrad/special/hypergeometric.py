@@ -23,7 +23,7 @@ from .._op import Code, Composed, Cython, Evidence, Map, Op, Partials, Positive,
 from .._ops.pairs import PAIRS, pair_product, pair_quotient, pair_sum, two_product, two_sum
 from . import precisely
 from .gamma import rgamma_pair
-from .records import ORDER, POSITIVE, UNARY, elsewhere, evaluated, of_scipy, source_of
+from .records import ORDER, POSITIVE, UNARY, boxed, elsewhere, evaluated, of_scipy, source_of
 
 
 def confluent(a: Any, b: Any, x: Any, other: Callable[..., Any] = sc.hyp1f1) -> Any:
@@ -88,50 +88,32 @@ def gauss(a: Any, b: Any, c: Any, x: Any, other: Callable[..., Any] = sc.hyp2f1)
 
 # ---------------------------------------------------------------- records
 
-_HYP0F1 = of_scipy("Hyp0f1", sc.hyp0f1, (Positive, Real))
-HYP0F1: Op = define(
-    Map("Hyp0f1",
-        # Sums of z**k/(v)_k/k!: a family that contains every derivative of sin(x)/x, without the
-        # differences of nearly equal numbers that these have near 0.
-        functions=(sc.hyp0f1,), evaluate=evaluated(limit_function, sc.hyp0f1),
-        domain=(Positive, Real), sympy=lambda v, z: sp.hyper([], [v], z),
-        rule=Partials(lambda y, v, z: (math.nan, HYP0F1(v + 1, z) / v))),
-    Code(Composed(lambda v, z: limit_function(v, z, _HYP0F1)), source=source_of("limit_function"),
-        helpers=(elsewhere, limit_function)),
-    Evidence(samples=((1, 3), (-3, 3)), ulp=64.0),
-    Words(convention=ORDER),
+# Sums of z**k/(v)_k/k!: a family that contains every derivative of sin(x)/x, without the
+# differences of nearly equal numbers that these have near 0.
+HYP0F1: Op = boxed(
+    "Hyp0f1", sc.hyp0f1, limit_function, (Positive, Real), lambda v, z: sp.hyper([], [v], z),
+    lambda y, v, z: (math.nan, HYP0F1(v + 1, z) / v),
+    Evidence(samples=((1, 3), (-3, 3)), ulp=64.0), Words(convention=ORDER), helpers=(elsewhere,),
 )  # fmt: skip
-
-_THREE = (Positive, Positive, Real)
-_HYP1F1 = of_scipy("Hyp1f1", sc.hyp1f1, _THREE)
-HYP1F1: Op = define(
-    Map("Hyp1f1", functions=(sc.hyp1f1,), evaluate=evaluated(confluent, sc.hyp1f1), domain=_THREE,
-        sympy=lambda a, b, x: sp.hyper([a], [b], x),
-        rule=Partials(lambda y, a, b, x: (math.nan, math.nan, a / b * HYP1F1(a + 1, b + 1, x)))),
-    Code(Composed(lambda a, b, x: confluent(a, b, x, _HYP1F1)), source=source_of("confluent"),
-        helpers=(*PAIRS, elsewhere, confluent)),
+HYP1F1: Op = boxed(
+    "Hyp1f1", sc.hyp1f1, confluent, (Positive, Positive, Real),
+    lambda a, b, x: sp.hyper([a], [b], x),
+    lambda y, a, b, x: (math.nan, math.nan, a / b * HYP1F1(a + 1, b + 1, x)),
     Evidence(samples=((0.5, 3), (0.5, 3), (-2, 2)), ulp=512.0),
-    Words("Confluent hypergeometric function.", convention=ORDER),
+    Words("Confluent hypergeometric function.", convention=ORDER), helpers=(*PAIRS, elsewhere),
 )  # fmt: skip
-_FOUR = (Positive, Positive, Positive, Real)
-_HYP2F1 = of_scipy("Hyp2f1", sc.hyp2f1, _FOUR)
-HYP2F1: Op = define(
-    Map("Hyp2f1", functions=(sc.hyp2f1,), evaluate=evaluated(gauss, sc.hyp2f1), domain=_FOUR,
-        sympy=lambda a, b, c, x: sp.hyper([a, b], [c], x),
-        rule=Partials(lambda y, a, b, c, x: (
-            math.nan, math.nan, math.nan, a * b / c * HYP2F1(a + 1, b + 1, c + 1, x),
-        ))),
-    Code(Composed(lambda a, b, c, x: gauss(a, b, c, x, _HYP2F1)), source=source_of("gauss"),
-        helpers=(elsewhere, gauss)),
+HYP2F1: Op = boxed(
+    "Hyp2f1", sc.hyp2f1, gauss, (Positive, Positive, Positive, Real),
+    lambda a, b, c, x: sp.hyper([a, b], [c], x),
+    lambda y, a, b, c, x: (*[math.nan] * 3, a * b / c * HYP2F1(a + 1, b + 1, c + 1, x)),
     Evidence(samples=((0.5, 2), (0.5, 2), (0.5, 3), (-0.5, 0.5)), ulp=512.0),
-    Words("Gauss' hypergeometric function.", convention=ORDER),
+    Words("Gauss' hypergeometric function.", convention=ORDER), helpers=(elsewhere,),
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------- Tricomi's function
 
 _ALL_POSITIVE = (Positive, Positive, Positive)
-_HYPERU_OF_SCIPY = of_scipy("Hyperu", sc.hyperu, _ALL_POSITIVE)
 
 
 def hyperu_as_mean(
@@ -171,21 +153,15 @@ def _hyperu_form(a: Any, b: Any, x: Any, slope: int = 0) -> Any:
     return -a * u(a + 1, b + 1, x) if slope else u(a, b, x)
 
 
-HYPERU: Op = define(
-    Map("Hyperu", functions=(sc.hyperu,), evaluate=evaluated(hyperu_as_mean, sc.hyperu),
-        domain=_ALL_POSITIVE, sympy=None,
-        rule=Partials(lambda y, a, b, x, slope=0: (
-            math.nan, math.nan,
-            a * (a + 1) * HYPERU(a + 2, b + 2, x) if slope else HYPERU(a, b, x, slope=3),
-        )),
-        slopes=3),
-    Code(Composed(
-        lambda a, b, x, slope=0: hyperu_as_mean(a, b, x, _HYPERU_OF_SCIPY, slope)
+HYPERU: Op = boxed(
+    "Hyperu", sc.hyperu, hyperu_as_mean, _ALL_POSITIVE, None,
+    lambda y, a, b, x, slope=0: (
+        math.nan, math.nan,
+        a * (a + 1) * HYPERU(a + 2, b + 2, x) if slope else HYPERU(a, b, x, slope=3),
     ),
-        source=source_of("hyperu_as_mean"),
-        helpers=(two_sum, two_product, pair_quotient, elsewhere, hyperu_as_mean)),
     Evidence(samples=((0.5, 1.5), (1.1, 1.9), (0.5, 3)), ulp=16.0, precise=precisely.hyperu),
     Words("Tricomi's confluent hypergeometric function.", convention=ORDER, reading=_hyperu_form),
+    slopes=3, helpers=(two_sum, two_product, pair_quotient, elsewhere),
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Code, Composed, Cython, Evidence, Map, Op, Partials, Positive, Words, define
+from .._op import Code, Cython, Evidence, Map, Op, Partials, Positive, Words, define
 from . import precisely
 from .differences import DIGAMMA_STEP
 from .distributions import (
@@ -37,7 +37,7 @@ from .incomplete import (
     t_quantile,
 )
 from .normal import HAZARD
-from .records import UNIT, evaluated, of_scipy, relative, source_of
+from .records import UNIT, boxed, relative
 
 TWO = (Positive, *UNIT)
 
@@ -66,10 +66,9 @@ def _quantile(
     density's logarithm. ``operands`` are the names of the result and the operands.
     """
     more = () if upper is None else (upper,)
-    shown = [f"special.{function.__name__}", *map(str, more)]
+    shown = f"special.{function.__name__}", *map(str, more)
     size, sign = len(domain), -1 if upper else 1
     name = name or function.__name__.capitalize()
-    step = of_scipy(name, function, domain)
 
     def partials(x: Any, *operands: Any, slope: int = 0) -> Any:
         given = operands[:-1]
@@ -89,15 +88,9 @@ def _quantile(
         at = sp.Function(name)(*operands)
         return sign / form(*operands[:-1], at) if slope else at
 
-    def lowered(*operands: Any, slope: int = 0) -> Any:
-        return compute(*operands, step, *more, slope=slope)
-
-    op = define(
-        Map(name, functions=(function,), evaluate=evaluated(compute, function, *more),
-            domain=domain, rule=Partials(partials), slopes=size),
-        Code(Composed(lowered), source=source_of(compute.__name__, *shown), helpers=helpers),
-        evidence,
-        Words(doc, reading=reading),
+    op = boxed(
+        name, function, compute, domain, None, partials, evidence, Words(doc, reading=reading),
+        more=more, shown=shown, helpers=helpers, slopes=size,
     )  # fmt: skip
     return op
 

@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Code, Composed, Evidence, Map, Op, Partials, Real, Words, define
+from .._op import Evidence, Op, Real, Words
 from .._ops.pairs import (
     pair_exponential,
     pair_product,
@@ -28,7 +28,7 @@ from .._ops.pairs import (
 from . import precisely
 from .elliptic import GAUSS
 from .normal import DENSITY
-from .records import elsewhere, evaluated, of_scipy, source_of
+from .records import boxed, elsewhere
 
 
 def owens_by_height(h: Any, a: Any) -> Any:
@@ -77,9 +77,6 @@ def owens_t(h: Any, a: Any, other: Callable[..., Any] = sc.owens_t, slope: int =
     return np.where(inside, found, beyond)
 
 
-_OWENS_T = of_scipy("OwensT", sc.owens_t, (Real, Real))
-
-
 def _owens_t_partials(y: Any, h: Any, a: Any, slope: int = 0) -> Any:
     if slope == 0:
         return OWENS_T(h, a, slope=1), OWENS_T(h, a, slope=2)
@@ -96,11 +93,8 @@ def _owens_t_form(h: Any, a: Any, slope: int = 0) -> Any:
     return sp.exp(-h * h * (1 + a * a) / 2) / (2 * sp.pi * (1 + a * a))
 
 
-OWENS_T: Op = define(
-    Map("OwensT", functions=(sc.owens_t,), evaluate=evaluated(owens_t, sc.owens_t),
-        domain=(Real, Real), sympy=None, rule=Partials(_owens_t_partials), slopes=2),
-    Code(Composed(lambda h, a, slope=0: owens_t(h, a, _OWENS_T, slope)),
-        source=source_of("owens_t"), helpers=(owens_t,)),
+OWENS_T: Op = boxed(
+    "OwensT", sc.owens_t, owens_t, (Real, Real), None, _owens_t_partials,
     Evidence(samples=((0.2, 2), (0.2, 2)), ulp=64.0, precise=precisely.owens_t),
-    Words("Owen's T function.", reading=_owens_t_form),
+    Words("Owen's T function.", reading=_owens_t_form), slopes=2,
 )  # fmt: skip

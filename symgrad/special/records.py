@@ -82,6 +82,31 @@ def evaluated(compute: Callable[..., Any], function: np.ufunc, *more: Any) -> Ca
     return evaluate
 
 
+def boxed(
+    name: str, function: np.ufunc, formula: Callable[..., Any], domain: tuple[sp.Set, ...],
+    form: Callable[..., Any] | None, partials: Callable[..., Any], *facets: Evidence | Words,
+    more: tuple[Any, ...] = (), shown: tuple[str, ...] = (),
+    helpers: tuple[Callable[..., Any], ...] = (), portable: Callable[..., Any] | None = None,
+    functions: tuple[np.ufunc, ...] | None = None, **fields: Any,
+) -> Op:  # fmt: skip
+    """Define an op by a formula that calls SciPy's ``function`` where it does not hold.
+
+    It is ``formula(*operands, function, *more)``, with the op's parameters by their names;
+    ``shown`` are the function and ``more`` as code, ``helpers`` what the formula calls. The op is
+    that of ``functions``, of ``function`` if not given.
+    """
+    step = of_scipy(name, function, domain)
+    return define(
+        Map(name, functions=(function,) if functions is None else functions,
+            evaluate=evaluated(formula, function, *more), domain=domain, sympy=form,
+            rule=Partials(partials), **fields),
+        Code(Composed(lambda *operands, **params: formula(*operands, step, *more, **params)),
+            source=source_of(formula.__name__, *shown), portable=portable,
+            helpers=tuple(dict.fromkeys((*helpers, formula)))),
+        *facets,
+    )  # fmt: skip
+
+
 def doubled(formula: Callable[..., Any]) -> Callable[..., Any]:
     """Return an op's evaluation by a ``formula(*operands, slope=0)`` that needs float64.
 

@@ -18,11 +18,11 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Code, Composed, Evidence, Map, Op, Partials, Positive, Words, composite, define
+from .._op import Evidence, Op, Positive, Words, composite
 from .._ops.np_common import Sample, as_array, as_float, is_traced, join_parts
 from ..errors import UnsupportedError
 from .bessel_orders import HELPERS, bessel_i, bessel_j
-from .records import ORDER, evaluated, of_scipy, relative, source_of
+from .records import ORDER, boxed, relative
 
 
 def spherical_bessel(
@@ -58,19 +58,14 @@ def _regular(
     def precise(c: Any, guess: Any, n: Any, x: Any) -> Any:
         return c.sqrt(c.pi / (2 * x)) * getattr(c, f"bessel{name[-1].lower()}")(n + c.mpf(0.5), x)
 
-    domain = (sp.Naturals0, Positive)
-    step = of_scipy(name, function, domain)
-    op: Op = define(
-        Map(name, evaluate=evaluated(spherical_bessel, function, bessel, end), domain=domain,
-            sympy=None, rule=Partials(
-                lambda y, n, x: (math.nan, _neighbours(op, n, x, 1.0, above)))),
-        Code(Composed(lambda n, x: spherical_bessel(n, x, step, bessel, end)),
-            source=source_of(
-                "spherical_bessel", f"special.{function.__name__}", bessel.__name__, _END[end]),
-            helpers=tuple(dict.fromkeys((*HELPERS, bessel, spherical_bessel)))),
+    op: Op = boxed(
+        name, function, spherical_bessel, (sp.Naturals0, Positive), None,
+        lambda y, n, x: (math.nan, _neighbours(op, n, x, 1.0, above)),
         # Beyond the order the functions go upwards from that of order 0.
         Evidence(samples=((2, 6), (0.2, 2)), ulp=64.0, precise=precise),
         Words("Spherical Bessel function of a whole order.", convention=ORDER),
+        functions=(), more=(bessel, end), helpers=(*HELPERS, bessel),
+        shown=(f"special.{function.__name__}", bessel.__name__, _END[end]),
     )  # fmt: skip
     return op
 

@@ -13,22 +13,10 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import (
-    Code,
-    Composed,
-    Evidence,
-    Map,
-    Op,
-    Partials,
-    Positive,
-    Real,
-    Words,
-    define,
-    registry,
-)
+from .._op import Evidence, Op, Positive, Real, Words, registry
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
 from . import precisely
-from .records import ORDER, elsewhere, evaluated, of_scipy, source_of
+from .records import ORDER, boxed, elsewhere
 
 
 def struve_series(v: Any, x: Any, other: Callable[..., Any], sign: float, slope: int) -> Any:
@@ -84,22 +72,18 @@ def modified_struve(
 
 
 def _struve(function: np.ufunc, name: str, doc: str, formula: Any) -> Op:
-    scipy = of_scipy(name, function, (Real, Positive))
-
     def partials(y: Any, v: Any, x: Any, slope: int = 0) -> tuple[Any, Any]:
         op = registry.ops[name]
         if not slope:
             return math.nan, op(v, x, slope=2)
         return math.nan, op(v - 1, x, slope=2) - v / x * (y - op(v, x) / x)
 
-    return define(
-        Map(name, functions=(function,), evaluate=evaluated(formula, function),
-            domain=(Real, Positive), sympy=None, rule=Partials(partials), slopes=2),
-        Code(Composed(lambda v, x, slope=0: formula(v, x, scipy, slope)),
-            source=source_of(formula.__name__), helpers=(formula,)),
+    return boxed(
+        name, function, formula, (Real, Positive), None, partials,
         Evidence(samples=((0, 3), (0.5, 5)), ulp=512.0,
             precise=getattr(precisely, function.__name__)),
         Words(doc, convention=ORDER, reading=lambda v, x, slope=0: struve_form(name, v, x, slope)),
+        slopes=2,
     )  # fmt: skip
 
 
