@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import HIGHEST, Evidence, Map, Op, Partials, Positive, Words, define
+from .._op import HIGHEST, Evidence, Op, Positive, Words
 from .tables import (
     I0_MIDDLE,
     I0E1_FAR,
@@ -38,8 +38,7 @@ from .tables import (
     I1E_MIDDLE,
     I2_MIDDLE,
     I2E_FAR,
-    by_tables,
-    table_code,
+    tabulated,
 )
 from .taylor import form_of_order
 
@@ -137,12 +136,10 @@ def _form(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-I0E_SLOPE: Op = define(
-    Map("I0eSlope", evaluate=by_tables(i0e_slope), domain=(Positive,), sympy=_form,
-        rule=Partials(lambda y, x, order=0: (I0E_SLOPE(x, order=order + 1),)), orders=HIGHEST),
-    table_code(i0e_slope),
-    Evidence(samples=(0.2, 1.8), ulp=8.0),
-    Words("The derivative of i0e for x > 0; a derivative of it."),
+I0E_SLOPE: Op = tabulated(
+    "I0eSlope", i0e_slope, (Positive,), _form,
+    lambda y, x, order=0: (I0E_SLOPE(x, order=order + 1),), Evidence(samples=(0.2, 1.8), ulp=8.0),
+    Words("The derivative of i0e for x > 0; a derivative of it."), orders=HIGHEST,
 )  # fmt: skip
 
 
@@ -153,36 +150,30 @@ def _form_of_one(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-I1E_SLOPE: Op = define(
-    Map("I1eSlope", evaluate=by_tables(i1e_slope), domain=(Positive,), sympy=_form_of_one,
-        rule=Partials(lambda y, x, order=0: (I1E_SLOPE(x, order=order + 1),)), orders=HIGHEST),
-    table_code(i1e_slope),
+I1E_SLOPE: Op = tabulated(
+    "I1eSlope", i1e_slope, (Positive,), _form_of_one,
+    lambda y, x, order=0: (I1E_SLOPE(x, order=order + 1),),
     Evidence(samples=(0.2, 1.8),
         # it is 0 at 1.55
         ulp=512.0),
-    Words("The derivative of i1e for x > 0; a derivative of it."),
+    Words("The derivative of i1e for x > 0; a derivative of it."), orders=HIGHEST,
 )  # fmt: skip
 
 
 def _growing(ufunc: np.ufunc, formula: Any, slope: Callable[..., Any], *more: Any) -> Op:
     name, order = ufunc.__name__, int(ufunc.__name__[1])
     scale: Callable[..., Any] = (lambda x: sp.exp(-sp.Abs(x))) if name[2:] else lambda x: 1
-    return define(
-        Map(name.capitalize(), functions=(ufunc, *more), evaluate=by_tables(formula, ufunc),
-            domain=(Positive,), sympy=lambda x: scale(x) * sp.besseli(order, x),
-            rule=Partials(slope)),
-        table_code(formula),
-        Evidence(samples=(0.2, 1.8), ulp=8.0),
+    return tabulated(
+        name.capitalize(), formula, (Positive,), lambda x: scale(x) * sp.besseli(order, x), slope,
+        Evidence(samples=(0.2, 1.8), ulp=8.0), functions=(ufunc, *more),
     )  # fmt: skip
 
 
 I0 = _growing(sc.i0, i0, lambda y, x: (I1(x),), np.i0)
 I1: Op = _growing(sc.i1, i1, lambda y, x: (0.5 * (I0(x) + I2(x)),))
-I2: Op = define(
-    Map("BesselI2", evaluate=by_tables(i2), domain=(Positive,), sympy=lambda x: sp.besseli(2, x),
-        rule=Partials(lambda y, x: (0.5 * (I1(x) + sc.iv(3.0, x)),))),
-    table_code(i2),
-    Evidence(samples=(0.2, 1.8), ulp=8.0),
+I2: Op = tabulated(
+    "BesselI2", i2, (Positive,), lambda x: sp.besseli(2, x),
+    lambda y, x: (0.5 * (I1(x) + sc.iv(3.0, x)),), Evidence(samples=(0.2, 1.8), ulp=8.0),
     Words("Modified Bessel function of order 2."),
 )  # fmt: skip
 I0E = _growing(sc.i0e, i0e, lambda y, x: (np.sign(x) * I0E_SLOPE(np.fabs(x)),))

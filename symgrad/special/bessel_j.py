@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Evidence, Map, Op, Partials, Positive, Words, define
+from .._op import Evidence, Op, Positive, Words
 from .bessel import JV
 from .tables import (
     H0_IMAGINARY,
@@ -35,8 +35,7 @@ from .tables import (
     Y1_NEAR,
     Y2_MIDDLE,
     Y2_NEAR,
-    by_tables,
-    table_code,
+    tabulated,
 )
 
 
@@ -113,48 +112,32 @@ def y2(x: Any, fit: Any) -> Any:
     return second_kind(x, near, fit(x, Y2_MIDDLE), fit(u, H2_IMAGINARY), fit(u, H2_REAL))
 
 
-J0: Op = define(
-    Map("J0", functions=(sc.j0,), evaluate=by_tables(j0, sc.j0), domain=(Positive,),
-        sympy=lambda x: sp.besselj(0, x), rule=Partials(lambda y, x: (-J1(x),))),
-    table_code(j0),
-    Evidence(samples=(0.2, 1.8), ulp=8.0),
+J0: Op = tabulated(
+    "J0", j0, (Positive,), lambda x: sp.besselj(0, x), lambda y, x: (-J1(x),),
+    Evidence(samples=(0.2, 1.8), ulp=8.0), functions=(sc.j0,),
 )  # fmt: skip
-J1: Op = define(
-    Map("J1", functions=(sc.j1,), evaluate=by_tables(j1, sc.j1), domain=(Positive,),
-        sympy=lambda x: sp.besselj(1, x), rule=Partials(lambda y, x: (0.5 * (J0(x) - J2(x)),))),
-    table_code(j1),
-    Evidence(samples=(0.2, 1.8), ulp=8.0),
+J1: Op = tabulated(
+    "J1", j1, (Positive,), lambda x: sp.besselj(1, x), lambda y, x: (0.5 * (J0(x) - J2(x)),),
+    Evidence(samples=(0.2, 1.8), ulp=8.0), functions=(sc.j1,),
 )  # fmt: skip
-J2: Op = define(
-    Map("BesselJ2", evaluate=by_tables(j2), domain=(Positive,), sympy=lambda x: sp.besselj(2, x),
-        rule=Partials(lambda y, x: (0.5 * (J1(x) - J3(x)),))),
-    table_code(j2),
-    Evidence(samples=(0.2, 1.8), ulp=8.0),
-    Words("Bessel function of order 2."),
+J2: Op = tabulated(
+    "BesselJ2", j2, (Positive,), lambda x: sp.besselj(2, x), lambda y, x: (0.5 * (J1(x) - J3(x)),),
+    Evidence(samples=(0.2, 1.8), ulp=8.0), Words("Bessel function of order 2."),
 )  # fmt: skip
-J3: Op = define(
-    Map("BesselJ3", evaluate=by_tables(j3), domain=(Positive,), sympy=lambda x: sp.besselj(3, x),
-        rule=Partials(lambda y, x: (0.5 * (J2(x) - JV(4.0, x)),))),
-    table_code(j3),
-    Evidence(samples=(0.2, 1.8), ulp=8.0),
+J3: Op = tabulated(
+    "BesselJ3", j3, (Positive,), lambda x: sp.besselj(3, x),
+    lambda y, x: (0.5 * (J2(x) - JV(4.0, x)),), Evidence(samples=(0.2, 1.8), ulp=8.0),
     Words("Bessel function of order 3."),
 )  # fmt: skip
-Y0: Op = define(
-    Map("Y0", functions=(sc.y0,), evaluate=by_tables(y0, sc.y0), domain=(Positive,),
-        sympy=lambda x: sp.bessely(0, x), rule=Partials(lambda y, x: (-Y1(x),))),
-    table_code(y0),
-    Evidence(samples=(0.2, 1.8), ulp=64.0),
+Y0: Op = tabulated(
+    "Y0", y0, (Positive,), lambda x: sp.bessely(0, x), lambda y, x: (-Y1(x),),
+    Evidence(samples=(0.2, 1.8), ulp=64.0), functions=(sc.y0,),
 )  # fmt: skip
-Y1: Op = define(
-    Map("Y1", functions=(sc.y1,), evaluate=by_tables(y1, sc.y1), domain=(Positive,),
-        sympy=lambda x: sp.bessely(1, x), rule=Partials(lambda y, x: (0.5 * (Y0(x) - Y2(x)),))),
-    table_code(y1),
-    Evidence(samples=(0.2, 1.8), ulp=8.0),
+Y1: Op = tabulated(
+    "Y1", y1, (Positive,), lambda x: sp.bessely(1, x), lambda y, x: (0.5 * (Y0(x) - Y2(x)),),
+    Evidence(samples=(0.2, 1.8), ulp=8.0), functions=(sc.y1,),
 )  # fmt: skip
-Y2: Op = define(
-    Map("BesselY2", evaluate=by_tables(y2), domain=(Positive,), sympy=lambda x: sp.bessely(2, x),
-        rule=Partials(lambda y, x: (Y1(x) - 2 * y / x,))),
-    table_code(y2),
-    Evidence(samples=(0.2, 1.8), ulp=8.0),
-    Words("Bessel function of the second kind of order 2."),
+Y2: Op = tabulated(
+    "BesselY2", y2, (Positive,), lambda x: sp.bessely(2, x), lambda y, x: (Y1(x) - 2 * y / x,),
+    Evidence(samples=(0.2, 1.8), ulp=8.0), Words("Bessel function of the second kind of order 2."),
 )  # fmt: skip

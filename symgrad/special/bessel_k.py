@@ -18,7 +18,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import HIGHEST, Evidence, Map, Op, Partials, Positive, Words, define
+from .._op import HIGHEST, Evidence, Op, Positive, Words
 from .._ops.pairs import two_product, two_sum
 from .tables import (
     I0_NEAR,
@@ -38,8 +38,7 @@ from .tables import (
     K1_NEAR,
     K1E_FAR,
     K1E_MIDDLE,
-    by_tables,
-    table_code,
+    tabulated,
 )
 from .taylor import SERIES, form_of_order, series_quotient, series_root, series_sum
 
@@ -157,24 +156,19 @@ def _form(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-K0E_SLOPE: Op = define(
-    Map("K0eSlope", evaluate=by_tables(k0e_slope), domain=(Positive,), sympy=_form,
-        rule=Partials(lambda y, x, order=0: (K0E_SLOPE(x, order=order + 1),)), orders=HIGHEST),
-    table_code(k0e_slope, *SERIES),
-    Evidence(samples=(0.2, 1.8), ulp=8.0),
-    Words("The derivative of k0e; a derivative of it."),
+K0E_SLOPE: Op = tabulated(
+    "K0eSlope", k0e_slope, (Positive,), _form,
+    lambda y, x, order=0: (K0E_SLOPE(x, order=order + 1),), Evidence(samples=(0.2, 1.8), ulp=8.0),
+    Words("The derivative of k0e; a derivative of it."), helpers=SERIES, orders=HIGHEST,
 )  # fmt: skip
 
 
 def _decay(ufunc: np.ufunc, formula: Any, slope: Callable[..., Any]) -> Op:
     name, order = ufunc.__name__, int(ufunc.__name__[1])
     scale: Callable[..., Any] = sp.exp if name[2:] else lambda x: 1
-    return define(
-        Map(name.capitalize(), functions=(ufunc,), evaluate=by_tables(formula, ufunc),
-            domain=(Positive,), sympy=lambda x: scale(x) * sp.besselk(order, x),
-            rule=Partials(slope)),
-        table_code(formula),
-        Evidence(samples=(0.2, 1.8), ulp=8.0),
+    return tabulated(
+        name.capitalize(), formula, (Positive,), lambda x: scale(x) * sp.besselk(order, x), slope,
+        Evidence(samples=(0.2, 1.8), ulp=8.0), functions=(ufunc,),
     )  # fmt: skip
 
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
-from .._op import Evidence, Map, Op, Partials, Positive, Words, define
+from .._op import Evidence, Op, Positive, Words
 from .._ops.np_common import as_array, as_float
 from ..errors import UnsupportedError
-from .records import doubled, doubled_code, relative
+from .records import in_doubles, relative
 
 
 def _reals(name: str, *arguments: Any) -> list[Any]:
@@ -139,14 +139,12 @@ def _symmetric(
     name: str, function: np.ufunc, formula: Callable[..., Any], slope: Callable[..., Any]
 ) -> Op:
     """Define an integral that is symmetric; ``slope`` is its derivative by the first argument."""
-    return define(
-        Map(name, functions=(function,), evaluate=doubled(formula), domain=(Positive,) * 3,
-            sympy=None, rule=Partials(
-                lambda y, a, b, c: (slope(a, b, c), slope(b, c, a), slope(c, a, b)))),
-        doubled_code(formula, formula),
+    return in_doubles(
+        name, formula, (Positive,) * 3, None,
+        lambda y, a, b, c: (slope(a, b, c), slope(b, c, a), slope(c, a, b)),
         Evidence(samples=((0.2, 1), (1, 2), (2, 5)), ulp=16.0,
             precise=lambda c, guess, *xs: getattr(c, function.__name__)(*xs)),
-        Words(f"Carlson's integral R_{name[-1]}."),
+        Words(f"Carlson's integral R_{name[-1]}."), functions=(function,),
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from .._op import (
     registry,
 )
 from .._ops.pairs import pair_logarithm, pair_quotient, pair_sum, two_sum
-from .records import BOTH_POSITIVE, doubled, doubled_code
+from .records import BOTH_POSITIVE, in_doubles
 from .taylor import SERIES, series_product, series_quotient, series_sum
 
 # ---------------------------------------------------------------- digamma(x + h) - digamma(x)
@@ -184,14 +184,11 @@ def log_excess(u: Any, slope: int = 0) -> Any:
     return np.where(w < 0.5, small, large)
 
 
-LOG_EXCESS: Op = define(
-    Map("LogExcess", evaluate=doubled(log_excess), domain=(Positive,),
-        sympy=lambda u, slope=0: u / (1 + u) ** 2 if slope else sp.log(1 + u) - u / (1 + u),
-        rule=Partials(lambda y, u, slope=0: (
-            (1 - u) / (np.square(1 + u) * (1 + u)) if slope else LOG_EXCESS(u, slope=1),
-        )),
-        slopes=1),
-    doubled_code(log_excess, log_excess),
-    Evidence(samples=(0.1, 9), ulp=8.0),
-    Words("log1p(u) - u/(1 + u) for u >= 0."),
+LOG_EXCESS: Op = in_doubles(
+    "LogExcess", log_excess, (Positive,),
+    lambda u, slope=0: u / (1 + u) ** 2 if slope else sp.log(1 + u) - u / (1 + u),
+    lambda y, u, slope=0: (
+        (1 - u) / (np.square(1 + u) * (1 + u)) if slope else LOG_EXCESS(u, slope=1),
+    ),
+    Evidence(samples=(0.1, 9), ulp=8.0), Words("log1p(u) - u/(1 + u) for u >= 0."), slopes=1,
 )  # fmt: skip

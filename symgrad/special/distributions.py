@@ -14,19 +14,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import (
-    COUNT,
-    HIGHEST,
-    Evidence,
-    Map,
-    Op,
-    Partials,
-    Positive,
-    Real,
-    Words,
-    define,
-    optional,
-)
+from .._op import COUNT, HIGHEST, Evidence, Op, Positive, Real, Words, optional
 from . import precisely
 from .densities import BETA, GAMMA, STUDENT, beta_density, gamma_density, t_density
 from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS, digamma_half, polygamma
@@ -38,7 +26,7 @@ from .incomplete import (
     gamma_share,
     t_share,
 )
-from .records import BOTH_POSITIVE, UNIT, boxed, doubled, doubled_code, relative
+from .records import BOTH_POSITIVE, UNIT, boxed, in_doubles, relative
 from .shapes import (
     BETA_SHAPES,
     beta_shape,
@@ -87,19 +75,16 @@ def _gamma_shape_partials(y: Any, a: Any, x: Any, order: int = 0) -> Any:
     return again, GAMMA_DENSITY(a, x) * log_derivatives(scores)[0]
 
 
-GAMMA_DENSITY: Op = define(
-    Map("GammaDensity", evaluate=doubled(gamma_density), domain=BOTH_POSITIVE, sympy=gamma_form,
-        rule=Partials(_gamma_partials), slopes=2),
-    doubled_code(gamma_density, *GAMMA),
-    Evidence(samples=((0.5, 5), (0.3, 6))),
-    Words("x**(a - 1)*exp(-x)/gamma(a)."),
+GAMMA_DENSITY: Op = in_doubles(
+    "GammaDensity", gamma_density, BOTH_POSITIVE, gamma_form, _gamma_partials,
+    Evidence(samples=((0.5, 5), (0.3, 6))), Words("x**(a - 1)*exp(-x)/gamma(a)."), helpers=GAMMA,
+    slopes=2,
 )  # fmt: skip
-GAMMA_SHAPE: Op = define(
-    Map("GammaShape", evaluate=doubled(gamma_shape), domain=BOTH_POSITIVE, sympy=None,
-        rule=Partials(_gamma_shape_partials), orders=HIGHEST),
-    doubled_code(gamma_shape, gamma_shape),
+GAMMA_SHAPE: Op = in_doubles(
+    "GammaShape", gamma_shape, BOTH_POSITIVE, None, _gamma_shape_partials,
     Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0, precise=precisely.gamma_shape),
     Words("The derivative of gammainc by a; a higher one.", reading=shown("GammaShape", "order")),
+    orders=HIGHEST,
 )  # fmt: skip
 GAMMAINC = boxed(
     "Gammainc", sc.gammainc, gamma_share, BOTH_POSITIVE,
@@ -148,12 +133,10 @@ def _beta_partials(y: Any, a: Any, b: Any, x: Any, slope: int = 0) -> Any:
     return tuple([y * own[k] + f * second[k] for k in range(3)])
 
 
-BETA_DENSITY: Op = define(
-    Map("BetaDensity", evaluate=doubled(beta_density), domain=THREE, sympy=beta_form,
-        rule=Partials(_beta_partials), slopes=3),
-    doubled_code(beta_density, *BETA),
+BETA_DENSITY: Op = in_doubles(
+    "BetaDensity", beta_density, THREE, beta_form, _beta_partials,
     Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9))),
-    Words("x**(a - 1)*(1 - x)**(b - 1)/beta(a, b)."),
+    Words("x**(a - 1)*(1 - x)**(b - 1)/beta(a, b)."), helpers=BETA, slopes=3,
 )  # fmt: skip
 
 
@@ -195,12 +178,10 @@ def _student_shape_partials(y: Any, v: Any, t: Any, slope: int = 0) -> Any:
     return math.nan, _t_partials(first, v, t, slope=1)[0]
 
 
-T_DENSITY: Op = define(
-    Map("StudentDensity", evaluate=doubled(t_density), domain=(Positive, Real), sympy=t_form,
-        rule=Partials(_t_partials), slopes=2),
-    doubled_code(t_density, *STUDENT),
-    Evidence(samples=((1, 9), (-3, 3))),
-    Words("Density of Student's t distribution."),
+T_DENSITY: Op = in_doubles(
+    "StudentDensity", t_density, (Positive, Real), t_form, _t_partials,
+    Evidence(samples=((1, 9), (-3, 3))), Words("Density of Student's t distribution."),
+    helpers=STUDENT, slopes=2,
 )  # fmt: skip
 
 
@@ -239,23 +220,20 @@ def _other_beta_shape_partials(y: Any, a: Any, b: Any, x: Any, order: int = 0) -
     )  # fmt: skip
 
 
-BETA_SHAPE: Op = define(
-    Map("BetaShape", evaluate=doubled(beta_shape), domain=THREE, sympy=None,
-        rule=Partials(_beta_shape_partials), orders=HIGHEST,
-        params={"second": optional(COUNT)}),
-    doubled_code(beta_shape, *BETA_SHAPES, beta_shape),
+BETA_SHAPE: Op = in_doubles(
+    "BetaShape", beta_shape, THREE, None, _beta_shape_partials,
     Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, precise=precisely.beta_shape),
     Words("The derivative of betainc by a; a higher one by a and b.",
         reading=shown("BetaShape", "order", "second")),
+    helpers=BETA_SHAPES, orders=HIGHEST, params={"second": optional(COUNT)},
 )  # fmt: skip
-OTHER_BETA_SHAPE: Op = define(
-    Map("OtherBetaShape", evaluate=doubled(other_beta_shape), domain=THREE, sympy=None,
-        rule=Partials(_other_beta_shape_partials), orders=HIGHEST),
-    doubled_code(other_beta_shape, *BETA_SHAPES, other_beta_shape),
+OTHER_BETA_SHAPE: Op = in_doubles(
+    "OtherBetaShape", other_beta_shape, THREE, None, _other_beta_shape_partials,
     Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0,
         precise=precisely.other_beta_shape),
     Words("The derivative of betainc by b; a higher one.",
         reading=shown("OtherBetaShape", "order")),
+    helpers=BETA_SHAPES, orders=HIGHEST,
 )  # fmt: skip
 BETAINC = boxed(
     "Betainc", sc.betainc, beta_share, THREE,
@@ -272,14 +250,13 @@ BETAINCC = boxed(
     Words("Complement of the regularized incomplete beta function."),
     more=(True,), shown=("special.betaincc", "True"), helpers=INCOMPLETE_BETA,
 )  # fmt: skip
-STUDENT_SHAPE: Op = define(
-    Map("StudentShape", evaluate=doubled(student_shape), domain=(Positive, Real), sympy=None,
-        rule=Partials(_student_shape_partials), slopes=1),
-    doubled_code(student_shape, *BETA_SHAPES, digamma_half, student_shape),
+STUDENT_SHAPE: Op = in_doubles(
+    "StudentShape", student_shape, (Positive, Real), None, _student_shape_partials,
     Evidence(samples=((1, 9), (-3, 3)), ulp=64.0, precise=precisely.student_shape),
     Words("The derivative of stdtr by v, or the second one.",
         reading=shown("StudentShape", "slope"),
         convention="the third derivative by v: nan (not known)"),
+    helpers=(*BETA_SHAPES, digamma_half), slopes=1,
 )  # fmt: skip
 STDTR = boxed(
     "StudentCdf", sc.stdtr, t_share, (Positive, Real), None,

@@ -42,8 +42,7 @@ from .tables import (
     COMPLETE_G_LOG,
     COMPLETE_G_MIDDLE,
     COMPLETE_G_NEAR,
-    by_tables,
-    table_code,
+    tabulated,
 )
 from .taylor import SERIES, form_of_order, series_product, series_quotient, series_root, series_sum
 
@@ -296,19 +295,17 @@ def _complete_g_form(m: Any, order: int = 0) -> Any:
     return form_of_order(lambda m: (sp.elliptic_e(m) / (1 - m) - sp.elliptic_k(m)) / m, m, order)
 
 
-COMPLETE_D: Op = define(
-    Map("CompleteD", evaluate=by_tables(complete_d), domain=(SHARE,), sympy=_complete_d_form,
-        rule=Partials(lambda y, m, order=0: (COMPLETE_D(m, order=order + 1),)), orders=HIGHEST),
-    table_code(complete_d, *SERIES, complete_chosen),
-    Evidence(samples=(0.2, 0.8), ulp=8.0),
-    Words("(ellipk(m) - ellipe(m))/m; a derivative of it."),
+COMPLETE_D: Op = tabulated(
+    "CompleteD", complete_d, (SHARE,), _complete_d_form,
+    lambda y, m, order=0: (COMPLETE_D(m, order=order + 1),), Evidence(samples=(0.2, 0.8), ulp=8.0),
+    Words("(ellipk(m) - ellipe(m))/m; a derivative of it."), helpers=(*SERIES, complete_chosen),
+    orders=HIGHEST,
 )  # fmt: skip
-COMPLETE_G: Op = define(
-    Map("CompleteG", evaluate=by_tables(complete_g), domain=(SHARE,), sympy=_complete_g_form,
-        rule=Partials(lambda y, m, order=0: (COMPLETE_G(m, order=order + 1),)), orders=HIGHEST),
-    table_code(complete_g, *SERIES, complete_chosen),
-    Evidence(samples=(0.2, 0.8), ulp=8.0),
-    Words("Twice the derivative of ellipk(m); one more."),
+COMPLETE_G: Op = tabulated(
+    "CompleteG", complete_g, (SHARE,), _complete_g_form,
+    lambda y, m, order=0: (COMPLETE_G(m, order=order + 1),), Evidence(samples=(0.2, 0.8), ulp=8.0),
+    Words("Twice the derivative of ellipk(m); one more."), helpers=(*SERIES, complete_chosen),
+    orders=HIGHEST,
 )  # fmt: skip
 
 

@@ -51,8 +51,7 @@ from .tables import (
     ERFCX_FAR,
     ERFCX_MIDDLE,
     ERFI_NEAR,
-    by_tables,
-    table_code,
+    tabulated,
 )
 from .taylor import SERIES, form_of_order, series_product
 
@@ -144,19 +143,15 @@ def _erfcx_form(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-ERFCX_SLOPE: Op = define(
-    Map("ErfcxSlope", evaluate=by_tables(erfcx_slope), domain=(Real,), sympy=_erfcx_form,
-        rule=Partials(lambda y, x, order=0: (ERFCX_SLOPE(x, order=order + 1),)), orders=HIGHEST),
-    table_code(erfcx_slope, *SERIES, bell, hazard_excess),
-    Evidence(samples=(-3, 3), ulp=32.0),
-    Words("The derivative of erfcx; a derivative of it."),
+ERFCX_SLOPE: Op = tabulated(
+    "ErfcxSlope", erfcx_slope, (Real,), _erfcx_form,
+    lambda y, x, order=0: (ERFCX_SLOPE(x, order=order + 1),), Evidence(samples=(-3, 3), ulp=32.0),
+    Words("The derivative of erfcx; a derivative of it."), helpers=(*SERIES, bell, hazard_excess),
+    orders=HIGHEST,
 )  # fmt: skip
-ERFCX: Op = define(
-    Map("Erfcx", functions=(sc.erfcx,), evaluate=by_tables(erfcx, sc.erfcx), domain=(Real,),
-        sympy=lambda x: sp.exp(x**2) * sp.erfc(x), rule=Partials(lambda y, x: (ERFCX_SLOPE(x),)),
-        parts=complex_parts.erfcx),
-    table_code(erfcx),
-    Evidence(samples=(-3, 3), ulp=32.0),
+ERFCX: Op = tabulated(
+    "Erfcx", erfcx, (Real,), lambda x: sp.exp(x**2) * sp.erfc(x), lambda y, x: (ERFCX_SLOPE(x),),
+    Evidence(samples=(-3, 3), ulp=32.0), functions=(sc.erfcx,), parts=complex_parts.erfcx,
 )  # fmt: skip
 
 
@@ -231,27 +226,20 @@ def _dawsn_form(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-DAWSN_SLOPE: Op = define(
-    Map("DawsnSlope", evaluate=by_tables(dawsn_slope), domain=(Real,), sympy=_dawsn_form,
-        rule=Partials(lambda y, x, order=0: (DAWSN_SLOPE(x, order=order + 1),)), orders=HIGHEST),
-    table_code(dawsn_slope),
+DAWSN_SLOPE: Op = tabulated(
+    "DawsnSlope", dawsn_slope, (Real,), _dawsn_form,
+    lambda y, x, order=0: (DAWSN_SLOPE(x, order=order + 1),),
     Evidence(samples=(-3, 3),
         # it is 0 at 0.92
         ulp=32.0),
-    Words("The derivative of dawsn; a derivative of it."),
+    Words("The derivative of dawsn; a derivative of it."), orders=HIGHEST,
 )  # fmt: skip
-DAWSN: Op = define(
-    Map("Dawsn", functions=(sc.dawsn,), evaluate=by_tables(dawsn, sc.dawsn), domain=(Real,),
-        sympy=lambda x: sp.sqrt(sp.pi) / 2 * sp.exp(-(x**2)) * sp.erfi(x),
-        rule=Partials(lambda y, x: (DAWSN_SLOPE(x),))),
-    table_code(dawsn),
-    Evidence(samples=(-3, 3), ulp=8.0),
+DAWSN: Op = tabulated(
+    "Dawsn", dawsn, (Real,), lambda x: sp.sqrt(sp.pi) / 2 * sp.exp(-(x**2)) * sp.erfi(x),
+    lambda y, x: (DAWSN_SLOPE(x),), Evidence(samples=(-3, 3), ulp=8.0), functions=(sc.dawsn,),
 )  # fmt: skip
 
-ERFI = define(
-    Map("Erfi", functions=(sc.erfi,), evaluate=by_tables(erfi, sc.erfi), domain=UNARY,
-        sympy=sp.erfi, rule=Partials(lambda y, x: (2 / ROOT_PI * np.exp(x * x),)),
-        parts=complex_parts.erfi),
-    table_code(erfi),
-    Evidence(samples=(-2, 2), ulp=16.0),
+ERFI = tabulated(
+    "Erfi", erfi, UNARY, sp.erfi, lambda y, x: (2 / ROOT_PI * np.exp(x * x),),
+    Evidence(samples=(-2, 2), ulp=16.0), functions=(sc.erfi,), parts=complex_parts.erfi,
 )  # fmt: skip

@@ -18,7 +18,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Evidence, Map, Op, Partials, Positive, Words, define
+from .._op import Evidence, Op, Positive, Words
 from .._ops.pairs import two_product
 from . import precisely
 from .records import ORDER, POSITIVE, UNARY, boxed, elsewhere, parts
@@ -46,6 +46,7 @@ from .tables import (
     SPENCE_MIDDLE,
     by_tables,
     table_code,
+    tabulated,
 )
 
 
@@ -188,17 +189,13 @@ def exponential_integral(n: Any, x: Any, other: Callable[..., Any] = sc.expn) ->
 
 # ---------------------------------------------------------------- records
 
-EXP1 = define(
-    Map("Exp1", functions=(sc.exp1,), evaluate=by_tables(exp1, sc.exp1), domain=(Positive,),
-        sympy=lambda x: sp.expint(1, x), rule=Partials(lambda y, x: (-np.exp(-x) / x,))),
-    table_code(exp1),
-    Evidence(samples=(0.1, 5), ulp=8.0),
+EXP1 = tabulated(
+    "Exp1", exp1, (Positive,), lambda x: sp.expint(1, x), lambda y, x: (-np.exp(-x) / x,),
+    Evidence(samples=(0.1, 5), ulp=8.0), functions=(sc.exp1,),
 )  # fmt: skip
-EXPI = define(
-    Map("Expi", functions=(sc.expi,), evaluate=by_tables(expi, sc.expi), domain=(Positive,),
-        sympy=sp.Ei, rule=Partials(lambda y, x: (np.exp(x) / x,))),
-    table_code(expi),
-    Evidence(samples=(0.6, 5), ulp=8.0),
+EXPI = tabulated(
+    "Expi", expi, (Positive,), sp.Ei, lambda y, x: (np.exp(x) / x,),
+    Evidence(samples=(0.6, 5), ulp=8.0), functions=(sc.expi,),
 )  # fmt: skip
 
 
@@ -252,10 +249,8 @@ def _spence_slope(x: Any) -> Any:
     return np.where(x == 1, -1.0, -np.log1p(safe) / safe)
 
 
-SPENCE: Op = define(
-    Map("Spence", functions=(sc.spence,), evaluate=by_tables(dilogarithm, sc.spence),
-        domain=POSITIVE, rule=Partials(lambda y, x: (_spence_slope(x),))),
-    table_code(dilogarithm),
-    Evidence(samples=(1.2, 6), ulp=16.0, precise=precisely.spence),
-    Words("Dilogarithm."),
+SPENCE: Op = tabulated(
+    "Spence", dilogarithm, POSITIVE, None, lambda y, x: (_spence_slope(x),),
+    Evidence(samples=(1.2, 6), ulp=16.0, precise=precisely.spence), Words("Dilogarithm."),
+    functions=(sc.spence,),
 )  # fmt: skip

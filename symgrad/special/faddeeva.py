@@ -30,11 +30,11 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
-from .._op import HIGHEST, Evidence, Map, Op, Partials, Positive, Real, Words, composite, define
+from .._op import HIGHEST, Evidence, Op, Positive, Real, Words, composite
 from .._ops.np_common import Sample, join_parts
 from . import precisely
 from .normal import bell
-from .records import doubled, doubled_code
+from .records import in_doubles
 
 
 def complex_product(a: Any, b: Any) -> Any:
@@ -267,34 +267,29 @@ def _voigt_imag_partials(y: Any, x: Any, sigma: Any, gamma: Any, order: int = 0)
     )
 
 
-FADDEEVA_REAL: Op = define(
-    Map("FaddeevaReal", evaluate=doubled(faddeeva_real), domain=(Real, Positive), sympy=None,
-        rule=Partials(_faddeeva_real_partials), orders=HIGHEST),
-    doubled_code(faddeeva_real, *HELPERS, faddeeva_real),
+FADDEEVA_REAL: Op = in_doubles(
+    "FaddeevaReal", faddeeva_real, (Real, Positive), None, _faddeeva_real_partials,
     Evidence(samples=((-4, 4), (0.1, 3)), ulp=64.0, precise=precisely.faddeeva_real),
-    Words("The real part of Faddeeva's function; a derivative of it."),
+    Words("The real part of Faddeeva's function; a derivative of it."), helpers=HELPERS,
+    orders=HIGHEST,
 )  # fmt: skip
-FADDEEVA_IMAG: Op = define(
-    Map("FaddeevaImag", evaluate=doubled(faddeeva_imag), domain=(Real, Positive), sympy=None,
-        rule=Partials(_faddeeva_imag_partials), orders=HIGHEST),
-    doubled_code(faddeeva_imag, *HELPERS, faddeeva_imag),
+FADDEEVA_IMAG: Op = in_doubles(
+    "FaddeevaImag", faddeeva_imag, (Real, Positive), None, _faddeeva_imag_partials,
     Evidence(samples=((-4, 4), (0.1, 3)), ulp=64.0, precise=precisely.faddeeva_imag),
-    Words("The imaginary part of Faddeeva's function; a derivative of it."),
+    Words("The imaginary part of Faddeeva's function; a derivative of it."), helpers=HELPERS,
+    orders=HIGHEST,
 )  # fmt: skip
-VOIGT: Op = define(
-    Map("VoigtProfile", functions=(sc.voigt_profile,), evaluate=doubled(voigt_profile),
-        domain=(Real, Positive, Positive), sympy=None, rule=Partials(_voigt_partials),
-        orders=HIGHEST),
-    doubled_code(voigt_profile, *HELPERS, voigt_parts, voigt_profile),
+VOIGT: Op = in_doubles(
+    "VoigtProfile", voigt_profile, (Real, Positive, Positive), None, _voigt_partials,
     Evidence(samples=((-3, 3), (0.3, 2), (0.1, 2)), ulp=64.0, precise=precisely.voigt_profile),
     Words("Voigt's profile, a normal density convolved with Cauchy's; a derivative of it by x."),
+    functions=(sc.voigt_profile,), helpers=(*HELPERS, voigt_parts), orders=HIGHEST,
 )  # fmt: skip
-VOIGT_IMAG: Op = define(
-    Map("VoigtDispersion", evaluate=doubled(voigt_dispersion), domain=(Real, Positive, Positive),
-        sympy=None, rule=Partials(_voigt_imag_partials), orders=HIGHEST),
-    doubled_code(voigt_dispersion, *HELPERS, voigt_parts, voigt_dispersion),
+VOIGT_IMAG: Op = in_doubles(
+    "VoigtDispersion", voigt_dispersion, (Real, Positive, Positive), None, _voigt_imag_partials,
     Evidence(samples=((-3, 3), (0.3, 2), (0.1, 2)), ulp=64.0, precise=precisely.voigt_dispersion),
     Words("The imaginary part of w that belongs to Voigt's profile; a derivative of it by x."),
+    helpers=(*HELPERS, voigt_parts), orders=HIGHEST,
 )  # fmt: skip
 
 

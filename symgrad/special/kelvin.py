@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
-from .._op import HIGHEST, Evidence, Map, Op, Partials, Positive, Words, define
+from .._op import HIGHEST, Evidence, Op, Positive, Words
 from . import precisely
 from .tables import (
     BEI2_MIDDLE,
@@ -52,8 +52,7 @@ from .tables import (
     KER_NEAR,
     KERP_MIDDLE,
     KERP_NEAR,
-    by_tables,
-    table_code,
+    tabulated,
 )
 
 
@@ -222,14 +221,13 @@ def keip_slope(x: Any, fit: Any, order: int = 0) -> Any:
     return np.where(x < 0, math.nan, right)
 
 
-KEIP_SLOPE: Op = define(
-    Map("KeipSlope", evaluate=by_tables(keip_slope), domain=(Positive,),
-        rule=Partials(lambda y, x, order=0: (KEIP_SLOPE(x, order=order + 1),)), orders=HIGHEST),
-    table_code(keip_slope),
+KEIP_SLOPE: Op = tabulated(
+    "KeipSlope", keip_slope, (Positive,), None,
+    lambda y, x, order=0: (KEIP_SLOPE(x, order=order + 1),),
     Evidence(samples=(0.5, 4),
         # it is 0 at 0.97
         ulp=64.0, precise=precisely.kei_slope),
-    Words("The derivative of keip; a derivative of it."),
+    Words("The derivative of keip; a derivative of it."), orders=HIGHEST,
 )  # fmt: skip
 
 
@@ -239,14 +237,12 @@ KEIP_SLOPE: Op = define(
 def _kelvin(function: np.ufunc, formula: Any, slope: Callable[..., Any]) -> Op:
     name = function.__name__
     samples = (0.5, 3.5) if name == "beip" else (0.5, 4)  # beip is 0 at 3.77
-    return define(
-        Map(name.capitalize(), functions=(function,), evaluate=by_tables(formula, function),
-            domain=(Positive,), rule=Partials(lambda y, x: (slope(y, x),))),
-        table_code(formula),
+    return tabulated(
+        name.capitalize(), formula, (Positive,), None, lambda y, x: (slope(y, x),),
         Evidence(samples=samples,
             # ber is 0 at 2.85
             ulp=512.0 if name == "ber" else 8.0, precise=precisely.KELVIN[name]),
-        Words(f"Kelvin function {name}."),
+        Words(f"Kelvin function {name}."), functions=(function,),
     )  # fmt: skip
 
 
@@ -262,12 +258,10 @@ KEIP: Op = _kelvin(sc.keip, keip, lambda y, x: KEIP_SLOPE(x))
 
 
 def _second(name: str, part: str, formula: Any, partials: Any) -> Op:
-    return define(
-        Map(name, evaluate=by_tables(formula), domain=(Positive,), rule=Partials(partials),
-            slopes=1),
-        table_code(formula),
+    return tabulated(
+        name, formula, (Positive,), None, partials,
         Evidence(samples=(0.5, 4), ulp=8.0, precise=precisely.KELVIN[name.lower()]),
-        Words(f"{part} part of I2(x*exp(pi*i/4))."),
+        Words(f"{part} part of I2(x*exp(pi*i/4))."), slopes=1,
     )  # fmt: skip
 
 

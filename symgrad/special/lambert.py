@@ -18,12 +18,12 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Evidence, Map, Op, Partials, Words, composite, define
+from .._op import Evidence, Op, Words, composite
 from .._ops.np_common import Sample, as_array, join_parts
 from .._ops.pairs import two_product
 from ..errors import UnsupportedError
 from . import precisely
-from .records import doubled, doubled_code
+from .records import in_doubles
 
 
 def lambert_near(x: Any, sign: float) -> Any:
@@ -76,22 +76,20 @@ def lambert_lower(x: Any) -> Any:
     return np.where(far, w, np.where(d > 0.08, beyond, v - 1.0))
 
 
-LAMBERT: Op = define(
-    Map("LambertW", evaluate=doubled(lambert_principal),
-        domain=(sp.Interval.open(-sp.exp(-1), sp.oo),), sympy=None,
-        rule=Partials(lambda y, x: (np.exp(-y) / (1 + y),))),
-    doubled_code(lambert_principal, lambert_near, fritsch, two_product, lambert_principal),
+LAMBERT: Op = in_doubles(
+    "LambertW", lambert_principal, (sp.Interval.open(-sp.exp(-1), sp.oo),), None,
+    lambda y, x: (np.exp(-y) / (1 + y),),
     Evidence(samples=(-0.3, 5), ulp=16.0, precise=precisely.lambert_principal),
     Words("The branch from -1 upwards of Lambert's function.", reading=lambda x: sp.LambertW(x)),
+    helpers=(lambert_near, fritsch, two_product),
 )  # fmt: skip
-LAMBERT_LOWER: Op = define(
-    Map("LambertWLower", evaluate=doubled(lambert_lower),
-        domain=(sp.Interval.open(-sp.exp(-1), 0),), sympy=None,
-        rule=Partials(lambda y, x: (np.exp(-y) / (1 + y),))),
-    doubled_code(lambert_lower, lambert_near, fritsch, two_product, lambert_lower),
+LAMBERT_LOWER: Op = in_doubles(
+    "LambertWLower", lambert_lower, (sp.Interval.open(-sp.exp(-1), 0),), None,
+    lambda y, x: (np.exp(-y) / (1 + y),),
     Evidence(samples=(-0.35, -0.01), ulp=16.0, precise=precisely.lambert_lower),
     Words("The branch from -1 downwards of Lambert's function.",
         reading=lambda x: sp.LambertW(x, -1)),
+    helpers=(lambert_near, fritsch, two_product),
 )  # fmt: skip
 
 

@@ -43,8 +43,7 @@ from .tables import (
     NDTRI_FAR,
     NDTRI_MIDDLE,
     NDTRI_TAIL,
-    by_tables,
-    table_code,
+    tabulated,
 )
 from .taylor import form_of_order, series_product, series_quotient, series_root, series_sum
 
@@ -223,13 +222,10 @@ NDTR = define(
     Evidence(samples=(-3, 3), ulp=30.0),
     Words(reading=lambda x: (1 + sp.erf(x / sp.sqrt(2))) / 2),
 )  # fmt: skip
-HAZARD = define(
-    Map("NormalHazard", evaluate=by_tables(normal_hazard), domain=UNARY,
-        sympy=lambda x: sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / 2) / sp.erfc(-x / sp.sqrt(2)),
-        # Both are the same. To the left the first one's derivative cancels, to the right the
-        # second.
-        rule=Partials(lambda y, x: (np.where(x > -1, -y * EXCESS(-x), -1 - EXCESS(-x, order=1)),))),
-    table_code(normal_hazard),
+HAZARD = tabulated(
+    "NormalHazard", normal_hazard, UNARY,
+    lambda x: sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / 2) / sp.erfc(-x / sp.sqrt(2)),
+    lambda y, x: (np.where(x > -1, -y * EXCESS(-x), -1 - EXCESS(-x, order=1)),),
     Evidence(samples=(-3, 3), ulp=8.0),
     Words("exp(-x*x/2)/sqrt(2*pi)/ndtr(x), the derivative of log_ndtr."),
 )  # fmt: skip
@@ -242,12 +238,10 @@ def _excess_form(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-EXCESS: Op = define(
-    Map("HazardExcess", evaluate=by_tables(hazard_excess), domain=UNARY, sympy=_excess_form,
-        rule=Partials(lambda y, x, order=0: (EXCESS(x, order=order + 1),)), orders=HIGHEST),
-    table_code(hazard_excess),
-    Evidence(samples=(-3, 3), ulp=64.0),
-    Words("Hazard of the normal distribution less its argument; a derivative."),
+EXCESS: Op = tabulated(
+    "HazardExcess", hazard_excess, UNARY, _excess_form,
+    lambda y, x, order=0: (EXCESS(x, order=order + 1),), Evidence(samples=(-3, 3), ulp=64.0),
+    Words("Hazard of the normal distribution less its argument; a derivative."), orders=HIGHEST,
 )  # fmt: skip
 _LOG_NDTR = of_scipy("LogNdtr", sc.log_ndtr, UNARY)
 
@@ -323,32 +317,24 @@ def ndtri_slope(p: Any, fit: Any) -> Any:
 UNIT, TWICE = (sp.Interval.open(0, 1),), (sp.Interval.open(0, 2),)
 
 
-ERFCINV_SLOPE: Op = define(
-    Map("ErfcinvSlope", evaluate=by_tables(erfcinv_slope), domain=TWICE,
-        sympy=lambda x: -sp.sqrt(sp.pi) / 2 * sp.exp(sp.erfcinv(x) ** 2),
-        rule=Partials(lambda y, x: (2 * ERFCINV(x) * (y * y),))),
-    table_code(erfcinv_slope, by_tail),
-    Evidence(samples=(0.1, 1.9), ulp=8.0),
-    Words("The derivative of erfcinv."),
+ERFCINV_SLOPE: Op = tabulated(
+    "ErfcinvSlope", erfcinv_slope, TWICE,
+    lambda x: -sp.sqrt(sp.pi) / 2 * sp.exp(sp.erfcinv(x) ** 2),
+    lambda y, x: (2 * ERFCINV(x) * (y * y),), Evidence(samples=(0.1, 1.9), ulp=8.0),
+    Words("The derivative of erfcinv."), helpers=(by_tail,),
 )  # fmt: skip
-ERFCINV: Op = define(
-    Map("Erfcinv", functions=(sc.erfcinv,), evaluate=by_tables(erfcinv, sc.erfcinv), domain=TWICE,
-        sympy=sp.erfcinv, rule=Partials(lambda y, x: (ERFCINV_SLOPE(x),))),
-    table_code(erfcinv, by_tail),
-    Evidence(samples=(0.1, 1.9), ulp=8.0),
+ERFCINV: Op = tabulated(
+    "Erfcinv", erfcinv, TWICE, sp.erfcinv, lambda y, x: (ERFCINV_SLOPE(x),),
+    Evidence(samples=(0.1, 1.9), ulp=8.0), functions=(sc.erfcinv,), helpers=(by_tail,),
 )  # fmt: skip
-NDTRI_SLOPE: Op = define(
-    Map("NdtriSlope", evaluate=by_tables(ndtri_slope), domain=UNIT,
-        sympy=lambda p: sp.sqrt(2 * sp.pi) * sp.exp(sp.erfinv(2 * p - 1) ** 2),
-        rule=Partials(lambda y, p: (NDTRI(p) * (y * y),))),
-    table_code(ndtri_slope, by_tail),
-    Evidence(samples=(0.1, 0.4), ulp=8.0),
-    Words("The derivative of ndtri."),
+NDTRI_SLOPE: Op = tabulated(
+    "NdtriSlope", ndtri_slope, UNIT,
+    lambda p: sp.sqrt(2 * sp.pi) * sp.exp(sp.erfinv(2 * p - 1) ** 2),
+    lambda y, p: (NDTRI(p) * (y * y),), Evidence(samples=(0.1, 0.4), ulp=8.0),
+    Words("The derivative of ndtri."), helpers=(by_tail,),
 )  # fmt: skip
-NDTRI: Op = define(
-    Map("Ndtri", functions=(sc.ndtri,), evaluate=by_tables(ndtri, sc.ndtri), domain=UNIT,
-        sympy=lambda p: sp.sqrt(2) * sp.erfinv(2 * p - 1),
-        rule=Partials(lambda y, p: (NDTRI_SLOPE(p),))),
-    table_code(ndtri, by_tail),
-    Evidence(samples=(0.1, 0.4), ulp=8.0),
+NDTRI: Op = tabulated(
+    "Ndtri", ndtri, UNIT, lambda p: sp.sqrt(2) * sp.erfinv(2 * p - 1),
+    lambda y, p: (NDTRI_SLOPE(p),), Evidence(samples=(0.1, 0.4), ulp=8.0), functions=(sc.ndtri,),
+    helpers=(by_tail,),
 )  # fmt: skip

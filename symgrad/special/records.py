@@ -138,6 +138,20 @@ def doubled_code(formula: Callable[..., Any], *helpers: Callable[..., Any]) -> C
     return Code(Composed(lower), source=source, helpers=helpers)
 
 
+def in_doubles(
+    name: str, formula: Callable[..., Any], domain: tuple[sp.Set, ...],
+    form: Callable[..., Any] | None, partials: Callable[..., Any], *facets: Evidence | Words,
+    helpers: tuple[Callable[..., Any], ...] = (), **fields: Any,
+) -> Op:  # fmt: skip
+    """Define an op by a formula that holds everywhere in float64; ``helpers`` are what it calls."""
+    return define(
+        Map(name, evaluate=doubled(formula), domain=domain, sympy=form, rule=Partials(partials),
+            **fields),
+        doubled_code(formula, *dict.fromkeys((*helpers, formula))),
+        *facets,
+    )  # fmt: skip
+
+
 # ---------------------------------------------------------------- several results
 
 

@@ -18,8 +18,22 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
-from .._op import Code, Composed, Emit, Map, NoRule, Real, define_step
+from .._op import (
+    Code,
+    Composed,
+    Emit,
+    Evidence,
+    Map,
+    NoRule,
+    Op,
+    Partials,
+    Real,
+    Words,
+    define,
+    define_step,
+)
 from .records import result_of
 
 Table = tuple[float, float, tuple[tuple[float, ...], ...]]
@@ -145,3 +159,17 @@ def table_code(formula: Callable[..., Any], *helpers: Callable[..., Any]) -> Cod
 
     lower = Composed(lambda x, **params: formula(x.astype(np.float64), step, **params))
     return Code(lower, source=source, helpers=(*helpers, formula, fitted))
+
+
+def tabulated(
+    name: str, formula: Callable[..., Any], domain: tuple[sp.Set, ...],
+    form: Callable[..., Any] | None, partials: Callable[..., Any], *facets: Evidence | Words,
+    functions: tuple[Any, ...] = (), helpers: tuple[Callable[..., Any], ...] = (), **fields: Any,
+) -> Op:  # fmt: skip
+    """Define an op by such a formula; the first of ``functions`` says the element types."""
+    return define(
+        Map(name, functions=functions, evaluate=by_tables(formula, *functions[:1]), domain=domain,
+            sympy=form, rule=Partials(partials), **fields),
+        table_code(formula, *helpers),
+        *facets,
+    )  # fmt: skip
