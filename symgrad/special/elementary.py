@@ -100,6 +100,11 @@ COSM1 = define(
 )  # fmt: skip
 
 
+@relative(sc.softplus, "``log(1 + exp(x))``.", (-2, 2))
+def softplus(x: Any) -> Any:
+    return np.logaddexp(0.0, x)
+
+
 # ---------------------------------------------------------------- loss functions
 
 
