@@ -2,7 +2,7 @@
 
 The adjoint of a stencil adds its parts to neighbours. Over one axis that is a window that slides
 (:mod:`._windows`). Over more of them rows above and below would be added to through memory, once
-for each part. Where the parts are fewer arrays than places (a Laplacian's are one array, at five),
+for each part. Where the parts are few arrays at many places (a Laplacian's are one array, at five),
 each element reads what would be added to it instead, in the same order. The arrays get a margin of
 zeros as wide as the shifts differ, so that such a sum has no borders::
 
@@ -29,7 +29,8 @@ WIDEST = 8
 def reads_better(node: Node) -> bool:
     """Tell whether parts that are added are better read by each element than added to it.
 
-    They are if they lie at several places of an axis but the last, and are fewer arrays than parts.
+    They are if they lie at several places of an axis but the last, and are one array, or less than
+    half as many as the parts: each array is written with its margin and read again.
     """
     if node.op.name != "Assemble" or node.params["disjoint"] or node.dtype.kind != "f":
         return False
@@ -37,7 +38,8 @@ def reads_better(node: Node) -> bool:
     if any(size is None or step != 1 for region in regions for _, step, size in region):
         return False
     rows = {tuple(start for start, _, _ in region[:-1]) for region in regions}
-    return len(rows) > 1 and len({_unscaled(x) for x in node.operands}) < len(regions)
+    arrays = len({_unscaled(x) for x in node.operands})
+    return len(rows) > 1 and len(regions) > (1 if arrays == 1 else 2 * arrays)
 
 
 def _unscaled(x: Node) -> Node:

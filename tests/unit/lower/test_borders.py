@@ -45,6 +45,22 @@ def test_a_laplacians_adjoint_reads_one_array_with_a_margin() -> None:
     assert str(margin.shape) == "(n + 2, m + 2)"
 
 
+def test_many_arrays_at_few_places_are_added() -> None:
+    """Each would be written with a margin and read again: two at four places take longer so."""
+
+    def variation(u: Any) -> Any:
+        down, across = np.diff(u, axis=0)[:, :-1], np.diff(u, axis=1)[:-1]
+        return np.sum(np.sqrt(1.0 + down**2 + across**2))
+
+    u = np.random.default_rng(0).normal(size=(20, 30))
+    *_, whole = assemblies(sg.grad(variation), u)
+    assert not whole.params["disjoint"]
+    assert len(whole.operands) == 4
+    np.testing.assert_allclose(
+        np.sum(sg.grad(variation)(u) * u), sg.jvp(variation, (u,), (u,))[1], rtol=1e-12
+    )
+
+
 def test_small_parts_of_a_sum_are_added_to_their_places() -> None:
     """Read by each element, every one of forty tiles would be read by all of the sum."""
     w = np.random.default_rng(0).normal(size=(9, 30))
