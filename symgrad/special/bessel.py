@@ -10,6 +10,7 @@ Source: NIST Digital Library of Mathematical Functions, 10.6, 10.25 and 10.29.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -142,32 +143,26 @@ JV: Op = order_family(
 )  # fmt: skip
 
 
-def _yv_form(v: Any, x: Any, slope: int = 0) -> Any:
-    around = (sp.bessely(v - 1, x) - sp.bessely(v + 1, x)) / 2
-    return around if slope else sp.bessely(v, x)
+def _with_slopes(
+    function: np.ufunc, form: Callable[..., Any], compute: Callable[..., Any],
+    join: Callable[[Any, Any], Any],
+) -> Op:  # fmt: skip
+    """Define a family whose derivative is half of what the orders beside it are joined to."""
+
+    def formed(v: Any, x: Any, slope: int = 0) -> Any:
+        return join(form(v - 1, x), form(v + 1, x)) / 2 if slope else form(v, x)
+
+    def slope_of(v: Any, x: Any, y: Any, slope: int = 0) -> Any:
+        if not slope:
+            return op(v, x, slope=2)
+        return 0.5 * join(op(v - 1, x, slope=2), op(v + 1, x, slope=2))
+
+    op = order_family(function, formed, compute, slope_of, slopes=2)
+    return op
 
 
-def _yv_slope(v: Any, x: Any, y: Any, slope: int = 0) -> Any:
-    if not slope:
-        return YV(v, x, slope=2)
-    return 0.5 * (YV(v - 1, x, slope=2) - YV(v + 1, x, slope=2))
-
-
-YV: Op = order_family(sc.yv, _yv_form, bessel_y, _yv_slope, slopes=2)
-
-
-def _iv_form(v: Any, x: Any, slope: int = 0) -> Any:
-    around = (sp.besseli(v - 1, x) + sp.besseli(v + 1, x)) / 2
-    return around if slope else sp.besseli(v, x)
-
-
-def _iv_slope(v: Any, x: Any, y: Any, slope: int = 0) -> Any:
-    if not slope:
-        return IV(v, x, slope=2)
-    return 0.5 * (IV(v - 1, x, slope=2) + IV(v + 1, x, slope=2))
-
-
-IV: Op = order_family(sc.iv, _iv_form, bessel_i, _iv_slope, slopes=2)
+YV: Op = _with_slopes(sc.yv, sp.bessely, bessel_y, operator.sub)
+IV: Op = _with_slopes(sc.iv, sp.besseli, bessel_i, operator.add)
 KV: Op = order_family(
     sc.kv, sp.besselk, bessel_k, lambda v, x, y: -0.5 * (KV(v - 1, x) + KV(v + 1, x))
 )  # fmt: skip
