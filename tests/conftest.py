@@ -108,12 +108,17 @@ def _patient_simplification(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _as_found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep from the next test how numbers are printed, and the modules that a test has written."""
+    """Keep from the next test how numbers are printed, and modules.
+
+    Those that a test has written, and IPython: where it is imported other code may be put into
+    functions, so a first call does not go straight to its kernel, and the next may trace again.
+    """
     modules, written = set(sys.modules), str(tmp_path_factory.getbasetemp())
     with np.printoptions():
         yield
     for name in sys.modules.keys() - modules:
-        if (getattr(sys.modules[name], "__file__", None) or "").startswith(written):
+        file = getattr(sys.modules[name], "__file__", None) or ""
+        if file.startswith(written) or name.partition(".")[0] == "IPython":
             del sys.modules[name]
 
 
