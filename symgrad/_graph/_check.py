@@ -8,7 +8,6 @@ one that was found sound is not looked at again.
 from __future__ import annotations
 
 import os
-import weakref
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -17,7 +16,7 @@ import sympy as sp
 
 from .._shapes import Dim, as_expr, recording
 from ..errors import CheckError, CycleError
-from ._laws import Law, broken_law, size_symbols
+from ._laws import SOUND, Law, broken_law, size_symbols
 from ._leaves import Input
 from ._node import Node
 
@@ -161,8 +160,6 @@ PROGRAM_LAWS: tuple[Law[Whole], ...] = (
 
 # ---------------------------------------------------------------- the walk
 
-_sound: weakref.WeakSet[Node] = weakref.WeakSet()
-
 
 def check(subject: Any, after: str = "") -> None:
     """Check nodes, a graph or a program against the law of the representation.
@@ -190,15 +187,15 @@ def _check(whole: Whole, scheduled: bool, after: str) -> None:
     laws: list[Law[Whole]] = [GRAPH_LAWS[0]]
     _obey(laws, whole, after)
     # What lies below a sound node is sound; only laws of whole graphs look at it again.
-    known: Container[Node] = _sound if whole.inputs is None else ()
+    known: Container[Node] = SOUND if whole.inputs is None else ()
     whole.nodes = tuple(_ordered(whole.outputs, known))
     for node in whole.nodes:
-        if node not in _sound:
+        if node not in SOUND:
             broken = broken_law(node)
             if broken is not None:
                 law, complaint = broken
                 raise CheckError(_message(law, f"{describe(node)}: {complaint}", after))
-            _sound.add(node)
+            SOUND.add(node)
     _obey([*GRAPH_LAWS[1:], *(PROGRAM_LAWS if scheduled else ())], whole, after)
 
 

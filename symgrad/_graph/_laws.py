@@ -9,6 +9,7 @@ what only that shows: the sizes for which the node is sound are those that satis
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -43,6 +44,10 @@ T = TypeVar("T")
 RULE_ERRORS = (
     SymgradError, TypeError, ValueError, KeyError, IndexError, AttributeError, AssertionError,
 )  # fmt: skip
+
+
+#: Nodes that have been found to break no law. They never change.
+SOUND: weakref.WeakSet[Node] = weakref.WeakSet()
 
 
 @dataclass(frozen=True)
@@ -142,9 +147,12 @@ def _declared(node: Node | Draft) -> str | None:
 def _sound_bodies(node: Node | Draft) -> str | None:
     for body in bodies(node):
         for inner in topological(body.outputs):
+            if inner in SOUND:  # of a loop that a pass has made of another
+                continue
             broken = broken_law(inner)
             if broken is not None:
                 return f"in its body, {inner.op.name} breaks the law {broken[0]!r}: {broken[1]}"
+            SOUND.add(inner)
     return node.op.fits(node) if isinstance(node.op, Bodied) else None
 
 
