@@ -80,7 +80,10 @@ class Tally:
 
 
 def is_quick(config: pytest.Config) -> bool:
-    """Whether neither ``--all`` nor the choice of tests asks for more than the quick tests."""
+    """Whether neither ``--all`` nor the choice of tests asks for more than the quick tests.
+
+    Also known as ``config.option.quick``, to where nothing can be imported from here.
+    """
     option = config.option
     chosen = option.markexpr or option.keyword or any("::" in x for x in config.args)
     return not (option.all or option.whole or option.cases or chosen)
@@ -88,7 +91,8 @@ def is_quick(config: pytest.Config) -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give the session a kernel cache of its own, shared by pytest-xdist's workers."""
-    usual = "quick" if is_quick(config) else "all"
+    config.option.quick = is_quick(config)
+    usual = "quick" if config.option.quick else "all"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", usual))
     if "PYTEST_XDIST_WORKER" in os.environ:  # a worker inherits the session's folder
         return

@@ -94,6 +94,7 @@ def changed(rng: np.random.Generator, data: dict[str, Any]) -> None:
     data["rate"] = data["rate"] * 1.5
 
 
+@pytest.mark.slow  # tests/unit/scipy/test_ode_structure.py is quicker
 @pytest.mark.attack(quick=1, whole=200, part=20, judge="the same method with full matrices")
 def test_stiff_structures(attack: Any) -> None:
     """Rodas5P on groups, bands, networks, in any order, which change between calls."""
