@@ -1,7 +1,12 @@
-"""What the examples of ``symgrad.scipy`` take as imported: NumPy and symgrad, as NumPy's do."""
+"""How examples run.
+
+Those of ``symgrad.scipy`` take NumPy and symgrad as imported, as NumPy's do.
+"""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,3 +19,14 @@ def _examples(doctest_namespace: dict[str, Any]) -> None:
     import symgrad as sg  # noqa: PLC0415
 
     doctest_namespace |= {"np": np, "sg": sg}
+
+
+@pytest.fixture(autouse=True)
+def _few_kernels_of_examples(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let NumPy run the examples of solvers in the quick suite: their kernels are long."""
+    import symgrad as sg  # noqa: PLC0415
+
+    few = getattr(request.config.option, "quick", False)
+    few = few and request.node.name.startswith("symgrad.scipy.")
+    with sg.backend("numpy") if few else contextlib.nullcontext():
+        yield

@@ -12,7 +12,7 @@ from scipy.optimize import LinearConstraint, NonlinearConstraint
 import symgrad as sg
 from symgrad.scipy.optimize import minimize
 
-pytestmark = pytest.mark.quick
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("few_kernels")]
 
 
 def rosen(x: Any) -> Any:

@@ -155,6 +155,7 @@ def steps(x: Any) -> Any:
     return sg.while_loop(lambda c: c[0] < 40, lambda c: (c[0] * 1.5, c[1] + np.sin(c[0])), (x, x))
 
 
+@pytest.mark.slow
 @needs("node", "wasm-ld")
 def test_webassembly(tmp_path: Path) -> None:
     M = np.array([[2.0, 0.3, 0.1], [0.2, 1.5, -0.4], [0.0, 0.3, 1.0]])

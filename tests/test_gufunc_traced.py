@@ -62,6 +62,7 @@ def test_loops_broadcast(loops: Any, n: int) -> None:
     same(many, p, rng.normal(size=(*loops[1], 2, n)))
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_options_and_types() -> None:
     p, q = rng.normal(size=(4, 3)), rng.normal(size=(4, 3))
     same(dist, p, q, axis=0)
@@ -104,6 +105,7 @@ def _into(x: Any) -> Any:
     return out
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_derivatives() -> None:
     points, centre = rng.normal(size=(6, 3)), rng.normal(size=3)
     by_loop = sum(sg.grad(distance, argnums=1)(p, centre) for p in points)

@@ -338,6 +338,7 @@ for thread in threads:
 """
 
 
+@pytest.mark.slow
 def test_threads_may_be_the_first_that_call() -> None:
     """What each makes of code that is made once lives as long as it is used."""
     run = subprocess.run([sys.executable, "-c", FIRST_CALLS], capture_output=True, text=True)

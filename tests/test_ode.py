@@ -80,14 +80,28 @@ def test_long_runs_go_over_many_chunks() -> None:
     assert found.y.shape == (5, 4)
 
 
-def test_options() -> None:
-    compare(lambda t, y: -y, (0, 1), [1, 2], vectorized=True, first_step=0.01, max_step=0.1)
-    compare(lambda t, y: 1j * y, (0, 3), [1 + 0j, 2], rtol=1e-6)
-    compare(lambda t, y: (y[1], -y[0]), (0, 1), (1, 0), rtol=[1e-3, 1e-5], atol=[1e-6, 1e-4])
-    compare(lambda t, y: 0.5, (0, 1), [1.0])
-    compare(lambda t, y: math.cos(t) * y, (1, 1), [1.0])
-    compare(lambda t, y: y, (0, 1), [])
-    compare(lambda t, y: y, (0, 1), [1.0], t_eval=[])
+OPTIONS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
+    "steps": (
+        (lambda t, y: -y, (0, 1), [1, 2]),
+        {"vectorized": True, "first_step": 0.01, "max_step": 0.1},
+    ),
+    "complex": ((lambda t, y: 1j * y, (0, 3), [1 + 0j, 2]), {"rtol": 1e-6}),
+    "tolerances": (
+        (lambda t, y: (y[1], -y[0]), (0, 1), (1, 0)),
+        {"rtol": [1e-3, 1e-5], "atol": [1e-6, 1e-4]},
+    ),
+    "a number": ((lambda t, y: 0.5, (0, 1), [1.0]), {}),
+    "no time": ((lambda t, y: math.cos(t) * y, (1, 1), [1.0]), {}),
+    "no state": ((lambda t, y: y, (0, 1), []), {}),
+    "no times": ((lambda t, y: y, (0, 1), [1.0]), {"t_eval": []}),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.quick(2)
+def test_options(name: str) -> None:
+    args, options = OPTIONS[name]
+    compare(*args, **options)
 
 
 def test_events_and_dense_output() -> None:

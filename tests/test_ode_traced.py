@@ -16,6 +16,8 @@ import symgrad as sg
 from symgrad.errors import UnsupportedError
 from symgrad.scipy.integrate import solve_ivp
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 TIMES = np.array([0.0, 0.4, 1.0, 1.5])
 
@@ -62,7 +64,6 @@ def test_args_may_be_an_array() -> None:
     np.testing.assert_allclose(slopes[1], (1 - np.exp(-1.5)) / 1.5, rtol=1e-7)
 
 
-@pytest.mark.usefixtures("few_kernels")
 @pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853", "Tsit5", "Taylor", "Rodas5P"])
 @pytest.mark.quick(1)
 def test_derivatives(method: str) -> None:

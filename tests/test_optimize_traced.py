@@ -185,6 +185,7 @@ def test_a_system_without_root_is_nan() -> None:
 # ---------------------------------------------------------------- least squares
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_many_fits_at_once() -> None:
     y = rows(np.random.default_rng(0), 40)
     y[3, 4] = np.nan
@@ -267,6 +268,7 @@ def test_points_that_the_function_makes_itself() -> None:
     np.testing.assert_allclose(slope, [[-0.5, 0, 0.5], [5 / 6, 1 / 3, -1 / 6]], atol=1e-9)
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_a_fit_that_is_cut_short() -> None:
     def fit(y: Any, most: int) -> Any:
         r = ours.least_squares(lambda p: decay(T, *p) - y, [1.0, 1.0, 0.0], max_nfev=most)
@@ -493,6 +495,7 @@ def test_a_level_near_rounding_is_reached_by_slopes(tol: float) -> None:
     )
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_a_minimum_is_given_where_the_level_is_below_rounding() -> None:
     """With the status of SciPy's that says so, and its derivatives."""
 
@@ -516,6 +519,7 @@ def _slope(f: Any, x: Any, along: Any, h: float = 1e-6) -> Any:
     return (np.asarray(f(x + h * along)) - np.asarray(f(x - h * along))) / (2 * h)
 
 
+@pytest.mark.usefixtures("few_kernels")
 @pytest.mark.parametrize("shape", [(6, 4), (12, 8), (3, 5)])
 def test_least_squares_in_a_box(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(shape[0])
@@ -565,26 +569,36 @@ def test_fixed_points_of_numbers_and_vectors() -> None:
     assert np.isnan(sg.grad(lambda a: so.fixed_point(lambda x: a + x, 0.5))(1.0))
 
 
-def test_minima_by_older_names() -> None:
-    def hill(x: Any, a: Any) -> Any:
-        return (x[0] - a) ** 2 + (x[1] - x[0]) ** 4 + x[1] ** 2
+def hill(x: Any, a: Any) -> Any:
+    return (x[0] - a) ** 2 + (x[1] - x[0]) ** 4 + x[1] ** 2
 
-    def well(x: Any, a: Any) -> Any:
-        return (x - a) ** 2 + 0.1 * x**4
 
-    for f in (
-        lambda a: so.fmin_bfgs(hill, [0.0, 0.0], args=(a,), disp=False),
-        lambda a: so.fmin_cg(lambda x: hill(x, a), [0.0, 0.0], disp=False),
-        lambda a: so.fmin_l_bfgs_b(hill, [0.0, 0.0], args=(a,), approx_grad=True)[0],
-        lambda a: so.fmin_l_bfgs_b(
-            lambda x: (well(x[0], a), 2 * (x - a) + 0.4 * x**3), [0.0], bounds=[(0, 0.5)]
-        )[0],
-        lambda a: so.fminbound(well, -2.0, 3.0, (a,)),
-        lambda a: so.brent(well, (a,)),
-        lambda a: so.toms748(lambda x: x**3 - a, 0.0, 3.0),
-    ):
-        np.testing.assert_allclose(sg.compile(f)(1.0), f(1.0), atol=1e-5)
-        np.testing.assert_allclose(sg.jacobian(f)(1.0), _slope(f, 1.0, 1.0, 1e-3), atol=2e-3)
+def well(x: Any, a: Any) -> Any:
+    return (x - a) ** 2 + 0.1 * x**4
+
+
+OLDER: dict[str, Callable[[Any], Any]] = {
+    "fmin_bfgs": lambda a: so.fmin_bfgs(hill, [0.0, 0.0], args=(a,), disp=False),
+    "fmin_cg": lambda a: so.fmin_cg(lambda x: hill(x, a), [0.0, 0.0], disp=False),
+    "fmin_l_bfgs_b": lambda a: so.fmin_l_bfgs_b(hill, [0.0, 0.0], args=(a,), approx_grad=True)[0],
+    "in a box": lambda a: so.fmin_l_bfgs_b(
+        lambda x: (well(x[0], a), 2 * (x - a) + 0.4 * x**3), [0.0], bounds=[(0, 0.5)]
+    )[0],
+    "fminbound": lambda a: so.fminbound(well, -2.0, 3.0, (a,)),
+    "brent": lambda a: so.brent(well, (a,)),
+    "toms748": lambda a: so.toms748(lambda x: x**3 - a, 0.0, 3.0),
+}
+
+
+@pytest.mark.parametrize("name", OLDER)
+@pytest.mark.quick(2)
+def test_minima_by_older_names(name: str) -> None:
+    f = OLDER[name]
+    np.testing.assert_allclose(sg.compile(f)(1.0), f(1.0), atol=1e-5)
+    np.testing.assert_allclose(sg.jacobian(f)(1.0), _slope(f, 1.0, 1.0, 1e-3), atol=2e-3)
+
+
+def test_older_names_without_minima() -> None:
     with pytest.raises(UnsupportedError, match="no full_output"):
         sg.grad(lambda a: so.brent(well, (a,), full_output=True)[0])(1.0)
     x = np.array([0.5, 2.0])

@@ -235,7 +235,11 @@ def test_odeint_of_all_kinds() -> None:
     np.testing.assert_allclose(decay(0.5)[:, 0], np.exp([0.0, -1.0, -2.5]), rtol=1e-6)
     back = sg.compile(lambda k: odeint(lambda y, t: -k * y, [1.0], [2.0, 0.0]))
     np.testing.assert_allclose(back(0.5)[-1, 0], np.exp(1.0), rtol=1e-6)
+    assert np.isnan(sg.compile(lambda s: odeint(lambda y, t: y**2, s, [0, 2.0])[-1, 0])(1.0))
 
+
+@pytest.mark.slow
+def test_odeint_of_a_stiff_system() -> None:
     def robertson(y: Any, t: Any, k: Any) -> Any:
         a, b, c = k * y[0], 1e4 * y[1] * y[2], 3e7 * y[1] ** 2
         return [b - a, a - b - c, c]
@@ -247,7 +251,6 @@ def test_odeint_of_all_kinds() -> None:
     want = scipy.integrate.odeint(robertson, [1, 0, 0], t, (0.04,))
     np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-9)
     assert info["nfe"] < 5000
-    assert np.isnan(sg.compile(lambda s: odeint(lambda y, t: y**2, s, [0, 2.0])[-1, 0])(1.0))
 
 
 @pytest.mark.usefixtures("few_kernels")
@@ -290,6 +293,7 @@ TANH_SINH: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("few_kernels")
 @pytest.mark.parametrize("name", TANH_SINH)
 def test_tanh_sinh(name: str) -> None:
     """Values are SciPy's, of the same level; derivatives by limits and parameters."""

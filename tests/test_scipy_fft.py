@@ -39,7 +39,7 @@ def same(name: str, x: Any, *args: Any, **options: Any) -> None:
     np.testing.assert_allclose(found, want, rtol=0, atol=near, err_msg=f"{args} {options}")
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", WAVES)
 @pytest.mark.parametrize("kind", [1, 2, 3, 4])
 def test_cosines_and_sines_of_any_length(name: str, kind: int) -> None:

@@ -203,7 +203,7 @@ def exact_beta(a: Any, b: Any) -> Any:
         (beta_model, exact_beta, (1.2, 2.3)),
     ],
 )
-@pytest.mark.quick(1)
+@pytest.mark.usefixtures("few_kernels")
 def test_censored_likelihoods(
     model: Callable[..., Any], exact: Callable[..., Any], p: tuple[float, ...]
 ) -> None:
@@ -235,6 +235,7 @@ def test_numbers_of_four_bytes() -> None:
         (sc.stdtrit, (3.0, 0.2)),
     ],
 )
+@pytest.mark.usefixtures("few_kernels")
 @pytest.mark.quick
 def test_the_source_in_numpy(function: np.ufunc, at: tuple[float, ...]) -> None:
     slope = sg.grad(lambda *xs: function(*xs), argnums=tuple(range(len(at))))

@@ -276,40 +276,55 @@ def test_hessians(rng):
     assert lower.nnz == 9 + 8
 
 
-def test_no_entries_of_places_that_are_not_read(rng):
-    """The cotangent of a map of which parts are read is zero at the others by its form."""
-    x, some = rng.uniform(0.2, 1.2, 8), np.array([1, 4, 5, 4])
-    for f, count in (
-        (lambda x: np.sum(np.sin((x**3)[1::2])), 4),
-        (lambda x: np.sum(np.sin(np.exp(x**3)[some])), 3),
-        (lambda x: np.sum(np.exp(np.sin(x))[1:4] ** 2), 3),
-        (lambda x: (y := np.exp(x.reshape(4, 2)))[0, 1] * np.sum(y[1:3, 0]), 7),
-        (lambda x: np.sum(np.sin(x[:, None] * x[some])[2:4, 1:3]), 12),
-    ):
-        hessian = sg.hessian(f, sparse=True)
-        np.testing.assert_allclose(hessian(x).toarray(), sg.hessian(f)(x), rtol=1e-12, atol=1e-14)
-        assert hessian.pattern(x).nnz == count
+SOME = np.array([1, 4, 5, 4])
+
+READ_IN_PARTS = {
+    "every second": (lambda x: np.sum(np.sin((x**3)[1::2])), 4),
+    "some": (lambda x: np.sum(np.sin(np.exp(x**3)[SOME])), 3),
+    "a range": (lambda x: np.sum(np.exp(np.sin(x))[1:4] ** 2), 3),
+    "of a matrix": (lambda x: (y := np.exp(x.reshape(4, 2)))[0, 1] * np.sum(y[1:3, 0]), 7),
+    "of products": (lambda x: np.sum(np.sin(x[:, None] * x[SOME])[2:4, 1:3]), 12),
+}
 
 
 @pytest.mark.usefixtures("few_kernels")
-@pytest.mark.quick
-def test_entries_to_which_all_values_are_added(rng):
+@pytest.mark.parametrize("name", READ_IN_PARTS)
+def test_no_entries_of_places_that_are_not_read(name, rng):
+    """The cotangent of a map of which parts are read is zero at the others by its form."""
+    (f, count), x = READ_IN_PARTS[name], rng.uniform(0.2, 1.2, 8)
+    hessian = sg.hessian(f, sparse=True)
+    with sg.backend("numpy"):
+        dense = sg.hessian(f)(x)
+    np.testing.assert_allclose(hessian(x).toarray(), dense, rtol=1e-12, atol=1e-14)
+    assert hessian.pattern(x).nnz == count
+
+
+def ends(x):
+    return np.sum(x[1:] ** 2 * x[:-1]) + np.sum(x[2:] * np.exp(x[:-2]))
+
+
+@pytest.mark.parametrize("n", [30, 7, 4, 3, 200])
+def test_entries_to_which_all_values_are_added(n, rng):
     """At the end of a chain an entry is a sum alone, and of it nothing is written before."""
-    ends = lambda x: np.sum(x[1:] ** 2 * x[:-1]) + np.sum(x[2:] * np.exp(x[:-2]))  # noqa: E731
-    function, dense = sg.hessian(ends, sparse=True), sg.hessian(ends)
-    for n in (30, 7, 4, 3, 200):
-        x = rng.normal(size=n)
-        data = np.full(function.pattern(x).nnz, np.nan)
-        function.values(x, out=data)
-        again = function.pattern(x).astype(float)
-        again.data[:] = data
-        np.testing.assert_allclose(again.toarray(), dense(x), rtol=1e-13)
-        np.testing.assert_allclose(function.kernel(x)(x), data, rtol=1e-13)
+    function, x = sg.hessian(ends, sparse=True), rng.normal(size=n)
+    data = np.full(function.pattern(x).nnz, np.nan)
+    function.values(x, out=data)
+    again = function.pattern(x).astype(float)
+    again.data[:] = data
+    with sg.backend("numpy"):
+        np.testing.assert_allclose(again.toarray(), sg.hessian(ends)(x), rtol=1e-13)
+    np.testing.assert_allclose(function.kernel(x)(x), data, rtol=1e-13)
+
+
+@pytest.mark.usefixtures("few_kernels")
+def test_entries_to_which_all_values_are_added_in_a_batch(rng):
+    function = sg.hessian(ends, sparse=True)
     batch = rng.normal(size=(3, 30))
     wanted = np.stack([function.values(x) for x in batch])
     np.testing.assert_allclose(sg.vmap(function).values(batch), wanted, rtol=1e-15)
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_a_part_without_lanes_is_dense_and_says_so(rng):
     def f(x):
         return np.linalg.solve(np.eye(4) + np.diag(x), np.sin(x))

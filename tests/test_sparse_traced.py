@@ -293,7 +293,7 @@ def test_index_arrays_that_are_not_known_are_refused():
     assert (places["row"].tolist(), places["col"].tolist()) == ([1, 0], [0, 2])
 
 
-@pytest.mark.quick
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("k", [-6, -2, 0, 1, 6])
 @pytest.mark.parametrize("count", [None, 1, 3, 20])
 def test_diagonals_that_are_written(k, count):

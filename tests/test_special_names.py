@@ -13,6 +13,8 @@ import scipy.special as sc
 import symgrad as sg
 from symgrad.errors import UnsupportedError
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 HALF = mp.mpf(1) / 2
 
 
@@ -83,27 +85,39 @@ def test_carlson_integrals(name: str) -> None:
                 assert abs(by[j][k] / slope - 1) <= 16 * 2.0**-52
 
 
-def test_carlson_integrals_at_the_ends() -> None:
-    for name, *x in (
-        ("elliprf", 0.0, 1.0, 2.0), ("elliprf", 0.0, 0.0, 1.0), ("elliprf", -1.0, 1.0, 1.0),
-        ("elliprf", 1.0, np.inf, 1.0), ("elliprd", 1.0, 1.0, 0.0), ("elliprd", 0.0, 1.0, 2.0),
-        ("elliprg", 0.0, 0.0, 4.0), ("elliprg", 0.0, 1.0, 2.0), ("elliprj", 0.0, 1.0, 2.0, 3.0),
-        ("elliprc", 0.0, 1.0), ("elliprf", 1.0, np.nan, 1.0),
-    ):  # fmt: skip
-        function = getattr(sc, name)
-        with np.errstate(all="ignore"):
-            found = sg.compile(lambda *x, f=function: f(*x))(*x)
-            np.testing.assert_allclose(found, function(*x), rtol=1e-14)
+@pytest.mark.parametrize("at", [
+    ("elliprf", 0.0, 1.0, 2.0), ("elliprf", 0.0, 0.0, 1.0), ("elliprf", -1.0, 1.0, 1.0),
+    ("elliprf", 1.0, np.inf, 1.0), ("elliprd", 1.0, 1.0, 0.0), ("elliprd", 0.0, 1.0, 2.0),
+    ("elliprg", 0.0, 0.0, 4.0), ("elliprg", 0.0, 1.0, 2.0), ("elliprj", 0.0, 1.0, 2.0, 3.0),
+    ("elliprc", 0.0, 1.0), ("elliprf", 1.0, np.nan, 1.0),
+])  # fmt: skip
+def test_carlson_integrals_at_the_ends(at: tuple[Any, ...]) -> None:
+    name, *x = at
+    function = getattr(sc, name)
+    with np.errstate(all="ignore"):
+        found = sg.compile(lambda *x: function(*x))(*x)
+        np.testing.assert_allclose(found, function(*x), rtol=1e-14)
+
+
+def test_carlson_integrals_beyond_the_ends_are_nan() -> None:
     assert np.isnan(sg.compile(lambda p: sc.elliprj(1.0, 2.0, 3.0, p))(-1.0))
     assert np.isnan(sg.grad(lambda p: sc.elliprj(1.0, 2.0, 3.0, p))(1e12))
 
 
-@pytest.mark.parametrize("name", ["hankel1", "hankel2", "hankel1e", "hankel2e"])
-def test_hankel_functions(name: str) -> None:
+HANKEL = ["hankel1", "hankel2", "hankel1e", "hankel2e"]
+
+
+@pytest.mark.parametrize("v", [0.0, 1.0, 2.3, -1.3])
+@pytest.mark.parametrize("name", HANKEL)
+def test_hankel_functions(name: str, v: float) -> None:
     function, x = getattr(sc, name), np.array([-3.3, -0.2, 0.1, 2.5, 20.0, 0.0, np.nan])
-    for v in (0.0, 1.0, 2.3, -1.3):
-        found = sg.compile(lambda x, v=v: function(v, x))(x)
-        np.testing.assert_allclose(found, function(v, x), rtol=1e-12)
+    found = sg.compile(lambda x: function(v, x))(x)
+    np.testing.assert_allclose(found, function(v, x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", HANKEL)
+def test_slopes_of_hankel_functions(name: str) -> None:
+    function = getattr(sc, name)
     real, imag = sg.jacobian(lambda x: np.array([function(0.5, x).real, function(0.5, x).imag]))(
         2.0
     )
@@ -114,12 +128,20 @@ def test_hankel_functions(name: str) -> None:
     assert abs(complex(real, imag) - complex(want)) < 1e-15
 
 
-@pytest.mark.parametrize("name", ["jvp", "yvp", "ivp", "kvp", "h1vp", "h2vp"])
-def test_derivatives_of_bessel_functions(name: str) -> None:
+BESSEL = ["jvp", "yvp", "ivp", "kvp", "h1vp", "h2vp"]
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+@pytest.mark.parametrize("name", BESSEL)
+def test_derivatives_of_bessel_functions(name: str, n: int) -> None:
     function, x = getattr(sc, name), np.array([0.3, 2.5, 17.0])
-    for n in (0, 1, 3):
-        found = sg.compile(lambda x, n=n: function(1.5, x, n))(x)
-        np.testing.assert_allclose(found, function(1.5, x, n), rtol=1e-11)
+    found = sg.compile(lambda x: function(1.5, x, n))(x)
+    np.testing.assert_allclose(found, function(1.5, x, n), rtol=1e-11)
+
+
+@pytest.mark.parametrize("name", BESSEL)
+def test_slopes_of_derivatives_of_bessel_functions(name: str) -> None:
+    function, x = getattr(sc, name), np.array([0.3, 2.5, 17.0])
     slope = sg.vmap(sg.grad(lambda x: function(1.5, x, 1).real))(x)
     np.testing.assert_allclose(slope, function(1.5, x, 2).real, rtol=1e-11)
 
@@ -142,13 +164,22 @@ def test_harmonics_have_slopes_at_the_pole() -> None:
             sg.compile(call)(1.0)
 
 
-def test_counts_at_ends_and_of_other_types() -> None:
+COUNTS: dict[str, Callable[[Any], Any]] = {
+    "comb by its first": lambda x: sc.comb(x, 2.0),
+    "comb by its second": lambda x: sc.comb(7.0, x),
+    "perm": lambda x: sc.perm(x, 2.0),
+    "factorial": lambda x: sc.factorial(x),
+    "gammasgn": lambda x: sc.gammasgn(x),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_at_ends(name: str) -> None:
     x = np.array([-1.5, -1.0, -0.0, 0.0, 0.5, 3.0, 7.0, np.nan])
-    for function in (
-        lambda x: sc.comb(x, 2.0), lambda x: sc.comb(7.0, x), lambda x: sc.perm(x, 2.0),
-        lambda x: sc.factorial(x), lambda x: sc.gammasgn(x),
-    ):  # fmt: skip
-        np.testing.assert_allclose(sg.compile(function)(x), function(x), rtol=1e-13)
+    np.testing.assert_allclose(sg.compile(COUNTS[name])(x), COUNTS[name](x), rtol=1e-13)
+
+
+def test_counts_of_other_types() -> None:
     whole = np.arange(6)
     np.testing.assert_allclose(sg.compile(lambda n: sc.factorial(n))(whole), sc.factorial(whole))
     for k in (0, 2):

@@ -33,16 +33,25 @@ def test_sliding_windows(k: int) -> None:
     assert g.traces == 1
 
 
-def test_sliding_windows_of_matrices() -> None:
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((2, 3), None), (3, 1), ((2, 2), (1, 1)), ((2, 4), (0, -1))]
+)
+def test_sliding_windows_of_matrices(shape: Any, axis: Any) -> None:
     windows, x = np.lib.stride_tricks.sliding_window_view, np.arange(30.0).reshape(5, 6)
-    for shape, axis in (((2, 3), None), (3, 1), ((2, 2), (1, 1)), ((2, 4), (0, -1))):
-        f = lambda x, s=shape, a=axis: windows(x, s, a)  # noqa: E731
-        np.testing.assert_array_equal(sg.compile(f)(x), f(x))
-        np.testing.assert_array_equal(sg.compile(f)(x + 1j * x), f(x + 1j * x))
-        counts = sg.grad(lambda x, f=f: np.sum(f(x)))(x)
-        want = np.zeros(30)
-        np.add.at(want, f(np.arange(30).reshape(5, 6)).ravel(), 1.0)
-        np.testing.assert_array_equal(counts, want.reshape(5, 6))
+
+    def f(x: Any) -> Any:
+        return windows(x, shape, axis)
+
+    np.testing.assert_array_equal(sg.compile(f)(x), f(x))
+    np.testing.assert_array_equal(sg.compile(f)(x + 1j * x), f(x + 1j * x))
+    counts = sg.grad(lambda x: np.sum(f(x)))(x)
+    want = np.zeros(30)
+    np.add.at(want, f(np.arange(30).reshape(5, 6)).ravel(), 1.0)
+    np.testing.assert_array_equal(counts, want.reshape(5, 6))
+
+
+def test_windows_that_are_refused() -> None:
+    windows, x = np.lib.stride_tricks.sliding_window_view, np.arange(30.0).reshape(5, 6)
     for shape, axis, said in (
         (7, 1, "windows of 7 elements along an axis of"), ((2, 2), 0, "2 lengths of windows for 1"),
     ):  # fmt: skip

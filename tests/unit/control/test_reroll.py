@@ -410,6 +410,7 @@ def test_steps_over_a_small_square_are_a_loop(steps: int) -> None:
     np.testing.assert_allclose(g(x), wave(x), rtol=1e-10)
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_a_filter_of_small_matrices_is_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products and sums weigh more than elementwise steps: each ends a loop over arrays."""
     monkeypatch.setattr(_reroll, "LONG", 6000)  # as it is

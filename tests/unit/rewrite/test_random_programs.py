@@ -495,8 +495,12 @@ def test_doubling_moves_to_the_other_factor_bit_for_bit(dtype: str) -> None:
         x = np.append(x.astype(dtype), [0.0, -0.0, np.inf, np.nan, limits.max, limits.tiny])
         for a in (1.0, -1.0, 1.5, 3.0, -7.0, 100.0, 1e3 + 0.1, 1e37):
             for two in (2.0, 4.0, 64.0):
-                for f in (lambda x, a=a, b=two: a * (b * x), lambda x, a=a, b=two: x * a * b):
-                    assert bits(sg.compile(f)(x.astype(dtype))) == bits(f(x.astype(dtype)))
+
+                def f(x: Any, a: float = a, b: float = two) -> Any:
+                    return a * (b * x), x * a * b
+
+                for found, wanted in zip(sg.compile(f)(x), f(x), strict=True):
+                    assert bits(found) == bits(wanted)
 
 
 @pytest.mark.parametrize(
