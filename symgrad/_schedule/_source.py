@@ -14,6 +14,7 @@ import math
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -382,6 +383,7 @@ class _Bare(ast.NodeTransformer):
         return ast.copy_location(ast.Assign([node.target], node.value, lineno=node.lineno), node)
 
 
+@lru_cache(maxsize=256)  # to find, parse and write it takes longer than the rest of a source
 def helper_text(function: FunctionType) -> str:
     """Return the code of a helper function, without annotations."""
     try:
