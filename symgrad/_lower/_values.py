@@ -86,7 +86,7 @@ class Values:
         self.status, self.unwritten = status, unwritten
         self.checked: dict[tuple[str, Any], Any] = {}
         self.memo: dict[Key, str] = {}
-        self.reads = 0
+        self.readers: dict[Node, list[Reader]] = {}
 
     def get(self, node: Node, index: Index) -> str:
         """Return the register or constant that holds element ``index`` of ``node``."""
@@ -150,6 +150,9 @@ class Values:
 
     def computed_index(self, make: Callable[..., Any], node: Node, first: int) -> Index:
         """Return ``make(*operands)`` where operands from ``first`` on give computed indices."""
+        known = self.readers.get(node)
+        if known is not None:  # it has a place for each part, and there may be hundreds
+            return tuple(make(*known))
         axes = node.params.get("axes", (0,) * (len(node.operands) - first))
         extents = dict(zip(node.operands[first:], (node.shape[a] for a in axes), strict=False))
         if isinstance(node.op, Scatter) and node.op.several and not now().doubtful:
@@ -161,7 +164,8 @@ class Values:
                 return x, place
             return self._position(x, self.get(x, place), extents.get(x))
 
-        return tuple(make(*readers((x.shape for x in node.operands), at)))
+        known = self.readers[node] = readers((x.shape for x in node.operands), at)
+        return tuple(make(*known))
 
     def _position(self, node: Node, register: str, extent: Any) -> Any:
         """Return a computed index, checked against the extent, if any, unless it is constant.

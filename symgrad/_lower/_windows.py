@@ -133,6 +133,8 @@ def _rows(stores: Sequence[Store], index: Index, extent: Any) -> list[Window]:
 
 def _apart(rows: list[tuple[Any, ...]]) -> bool:
     """Tell whether each two rows differ by a known number in one of their coordinates."""
+    if len({tuple(c.as_coeff_Add()[1] for c in row) for row in rows}) == 1:
+        return True  # up to numbers they are one row: as hundreds of rows of a matrix are
     for k, one in enumerate(rows):
         for other in rows[:k]:
             steps = [a - b for a, b in zip(one, other, strict=True)]
