@@ -571,13 +571,13 @@ def levels(quick: bool) -> None:
         ("a stiff system", sg.compile, stiff, (1 + rng.random(40),)),
     )
     print("levels: LLVM's passes for loop nests")
-    ways = {"O1": (1, range(0)), "ours": (1, _llvm.REDUCING), "O2": (2, range(0)),
+    ways = {"O1": (1, range(0)), "ours": (1, _llvm.KNOWN), "O2": (2, range(0)),
             "O3": (3, range(0))}  # fmt: skip
     row("", *(f"{way}, {what}" for way in ways for what in ("first s", "call us")))
     for name, transform, function, args in cases:
         figures = []
-        for level, reducing in ways.values():
-            with setting(_llvm, "LEVEL", level), setting(_llvm, "REDUCING", reducing):
+        for level, known in ways.values():
+            with setting(_llvm, "LEVEL", level), setting(_llvm, "KNOWN", known):
                 firsts = []
                 for _ in range(3):
                     made = transform(function)  # compiled anew

@@ -116,28 +116,35 @@ def host_machine(level: int = 3) -> Any:
     return target.create_target_machine(opt=level, **options)
 
 
-#: The series of LLVM that are known to have the option of :func:`_unreduced`: at one that it does
+#: The series of LLVM that are known to have the options of :func:`_without`: at one that it does
 #: not know, LLVM ends the process.
-REDUCING = range(20, 23)
+KNOWN = range(20, 23)
+
+#: *Loop strength reduction*, a third of the code generator's time. It weighs all ways in which a
+#: loop's accesses can share their addresses. Those of arrays that each lie behind a pointer of
+#: their own share none, and the processor adds a base and an index by itself.
+REDUCTION = "-disable-lsr={}", "true", "false"
+
+#: Lists for each access of a function that is put into another one of the arguments that it does
+#: not touch. Making them takes longer than all that is done afterwards, which needs none.
+ALIASES = "-enable-noalias-to-md-conversion={}", "false", "true"
 
 
 @contextlib.contextmanager
-def _unreduced() -> Iterator[None]:
-    """Leave out *loop strength reduction* in the block, a third of the code generator's time.
+def _without(what: tuple[str, str, str]) -> Iterator[None]:
+    """Leave out a part of LLVM's work in the block.
 
-    It weighs all ways in which a loop's accesses can share their addresses. Those of arrays that
-    each lie behind a pointer of their own share none, and the processor adds a base and an index
-    by itself. LLVM has the option for the process only, so it is set back; what another thread
-    compiles meanwhile is right, with or without.
+    LLVM has the options for the process only, so they are set back; what another thread compiles
+    meanwhile is right, with or without.
     """
-    known = llvm.llvm_version_info[0] in REDUCING
+    known, (option, off, on) = llvm.llvm_version_info[0] in KNOWN, what
     if known:
-        llvm.set_option("symgrad", "-disable-lsr=true")
+        llvm.set_option("symgrad", option.format(off))
     try:
         yield
     finally:
         if known:
-            llvm.set_option("symgrad", "-disable-lsr=false")
+            llvm.set_option("symgrad", option.format(on))
 
 
 @llvm_turn()
@@ -145,7 +152,7 @@ def optimized_object(text: str, level: int | None = None) -> bytes:
     """Return the object code of a module, optimised."""
     machine = host_machine()
     module = optimize(parsed(text), machine, level)
-    with _unreduced():
+    with _without(REDUCTION):
         return _linkable(machine.emit_object(module))
 
 
@@ -205,7 +212,10 @@ def optimize(module: Any, machine: Any, level: int | None = None) -> Any:
             function.add_function_attribute("alwaysinline")
     if parts or simd:
         # Each run leaves callbacks in its builder that refer to what is gone after it.
-        _put_together(module, llvm.create_pass_builder(machine, options), bool(parts), bool(simd))
+        with _without(ALIASES):
+            _put_together(
+                module, llvm.create_pass_builder(machine, options), bool(parts), bool(simd)
+            )
     return module
 
 
