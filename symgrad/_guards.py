@@ -15,7 +15,7 @@ a product ``0*inf`` in its adjoint must stay the nan that says that the formula 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -155,12 +155,23 @@ def _either(guards: Sequence[Guard], add: Callable[[Sequence[Node]], Node]) -> G
     rests = [guard[shared:] for guard in guards]
     if not all(rests):
         return guards[0][:shared]
-    truths = [as_node(_truth(rest)) for rest in rests]
+    truths = [as_node(holds(rest)) for rest in rests]
     if all(t.op.merge is not None for t in truths):
         one = add(truths)  # of truth values the sum is "or"
     else:
         one = as_node(reduce(operator.or_, map(Traced, truths)))
     return (*guards[0][:shared], (one, True))
+
+
+def of_any(cts: Collection[Guarded]) -> Guard:
+    """Return the guard of what is zero where all cotangents are: conditions on single numbers."""
+    if not all(ct.guard for ct in cts):
+        return ()
+    first, *others = dict.fromkeys(ct.guard for ct in cts)
+    if not others and not any(node.shape for node, _ in first):
+        return first
+    truths = [np.any(holds(guard)) for guard in (first, *others)]
+    return ((as_node(reduce(np.logical_or, truths)), True),)
 
 
 # ---------------------------------------------------------------- through ops
@@ -182,7 +193,7 @@ def summed(guard: Guard, shape: Shape, operand: Shape) -> Guard:
         else:
             kept.append((node, truth))
     if varying:
-        some = np.any(np.broadcast_to(_truth(tuple(varying)), _sizes(shape)), axis=tuple(axes))
+        some = np.any(np.broadcast_to(holds(tuple(varying)), _sizes(shape)), axis=tuple(axes))
         rest = [d for k, d in enumerate(_sizes(shape)) if k not in axes]
         inner = iter(rest)
         aligned = tuple(1 if k + lead in axes else next(inner) for k in range(len(operand)))
@@ -223,13 +234,13 @@ def behind(
     as_tensors = now().numbers is not None
     if as_tensors and support is None and len(single) < len(guard):
         # They look whether the guard holds anywhere.
-        some = np.any(np.broadcast_to(_truth(guard), _sizes(shape)))
+        some = np.any(np.broadcast_to(holds(guard), _sizes(shape)))
         return [((as_node(some), True),)] * len(xs)
     if support is None or (len(single) == len(guard) and not picks):
         return guards
     if not picks:
         guard = tuple(c for c in guard if c[0].shape)
-    mask = np.broadcast_to(_truth(guard), _sizes(shape))
+    mask = np.broadcast_to(holds(guard), _sizes(shape))
     for k, (found, x) in enumerate(zip(support(mask), xs, strict=True)):
         if found is not None and (x.node.operands or as_tensors):
             truth = found if found.dtype == np.bool_ else found != 0
@@ -267,14 +278,14 @@ def _where_nonzero(tangent: Guarded | None, x: Any) -> Any:
         return np.zeros_like(x, dtype=np.bool_)
     if not tangent.guard:
         return np.ones_like(x, dtype=np.bool_)
-    return np.broadcast_to(_truth(tangent.guard), x.shape)
+    return np.broadcast_to(holds(tangent.guard), x.shape)
 
 
 def _sizes(shape: Shape) -> tuple[Any, ...]:
     return tuple(map(as_size, shape))
 
 
-def _truth(guard: Guard) -> Any:
+def holds(guard: Guard) -> Any:
     """Return a guard as one truth value."""
     terms = (Traced(node) if truth else ~Traced(node) for node, truth in guard)
     return reduce(operator.and_, terms)
@@ -283,5 +294,5 @@ def _truth(guard: Guard) -> Any:
 def _selected(guard: Guard, value: Node) -> Node:
     (node, truth), *more = guard
     if more or truth:
-        return as_node(np.where(_truth(guard), Traced(value), 0.0))
+        return as_node(np.where(holds(guard), Traced(value), 0.0))
     return as_node(np.where(Traced(node), 0.0, Traced(value)))

@@ -75,14 +75,27 @@ def pull_back(
     list
         One node for each of ``wrt``, None where nothing flows.
     """
+    given = [None if ct is None else Guarded(ct) for ct in cotangents]
+    found = pull_back_guarded(outputs, given, wrt, False)
+    return checked("reverse mode", [None if ct is None else ct.value for ct in found])
+
+
+def pull_back_guarded(
+    outputs: Sequence[Node], cotangents: Sequence[Guarded | None], wrt: Sequence[Node],
+    inner: bool = True,
+) -> list[Guarded | None]:  # fmt: skip
+    """Return the cotangents that :func:`pull_back` returns, clean, with their guards.
+
+    ``inner`` says that ``wrt`` are inputs of a body, so that guards count beyond them.
+    """
     with within(), simplified():
-        found = _walk_back(outputs, cotangents, wrt)
-    return checked("reverse mode", [found.get(node) for node in wrt])
+        found = _walk_back(outputs, cotangents, wrt, inner)
+    return [found.get(node) for node in wrt]
 
 
 def _walk_back(
-    outputs: Sequence[Node], cotangents: Sequence[Node | None], wrt: Sequence[Node]
-) -> dict[Node, Node]:
+    outputs: Sequence[Node], cotangents: Sequence[Guarded | None], wrt: Sequence[Node], inner: bool
+) -> dict[Node, Guarded]:
     order = topological(outputs)
     numbers = now().numbers
     if numbers is not None:  # the order in which eager tensors go back
@@ -92,16 +105,16 @@ def _walk_back(
     pending: dict[Node, list[Guarded]] = {}
     for node, given in zip(outputs, cotangents, strict=True):
         if given is not None and node in active:
-            pending.setdefault(node, []).append(Guarded(given))
+            pending.setdefault(node, []).append(given)
     wanted = set(wrt)
-    found: dict[Node, Node] = {}
-    results: dict[Node, dict[Node, Node]] = {}  # of loops and branches: their results' cotangents
+    found: dict[Node, Guarded] = {}
+    results: dict[Node, dict[Node, Guarded]] = {}  # of loops and branches
     for node in reversed(order):
         if node in results:
             at(node.where)
-            for operand, given in zip(node.operands, _inner(node, results, active), strict=True):
-                if given is not None:
-                    pending.setdefault(operand, []).append(Guarded(given))
+            for operand, sent in zip(node.operands, _inner(node, results, active), strict=True):
+                if sent is not None:
+                    pending.setdefault(operand, []).append(sent)
             continue
         parts = pending.pop(node, None)
         if parts is None:
@@ -110,18 +123,18 @@ def _walk_back(
             at(node.where)
         ct = added(parts, accumulate) if numbers is None else added_in_turn(parts)
         if node.op.kind in PROJECTIONS:
-            results.setdefault(node.operands[0], {})[node] = settled(ct)
+            results.setdefault(node.operands[0], {})[node] = Guarded(settled(ct), ct.guard)
         if node in wanted:
-            found[node] = settled(ct)
+            found[node] = Guarded(settled(ct), ct.guard)
         if not node.operands or node.op.kind in PROJECTIONS:
             continue
         if node in ways:
             operands = ways[node].operands
-            sent = _past(ways[node], node, ct, active)
+            passed = _past(ways[node], node, ct, active, inner)
         else:
             operands = node.operands
-            sent = _rule(node, ct, active)
-        for operand, part in zip(operands, sent, strict=True):
+            passed = _rule(node, ct, active, inner)
+        for operand, part in zip(operands, passed, strict=True):
             if part is not None:
                 pending.setdefault(operand, []).append(part)
     return found
@@ -165,11 +178,11 @@ def _note(node: Node, same: dict[Node, Node], behind: dict[Node, Node], depth: i
 
 
 def _inner(
-    node: Node, results: dict[Node, dict[Node, Node]], active: set[Node]
-) -> Sequence[Node | None]:
+    node: Node, results: dict[Node, dict[Node, Guarded]], active: set[Node]
+) -> Sequence[Guarded | None]:
     """Return the cotangents of the operands of a loop or a branch."""
     wanted = [x in active for x in node.operands]
-    found: Sequence[Node | None] = node.op.products.vjp(results.pop(node), node, wanted)
+    found: Sequence[Guarded | None] = node.op.products.vjp(results.pop(node), node, wanted)
     return found
 
 
@@ -201,7 +214,9 @@ def accumulate(parts: Sequence[Node]) -> Node:
     return total
 
 
-def _past(way: Way, node: Node, ct: Guarded, active: set[Node]) -> list[Guarded | None]:
+def _past(
+    way: Way, node: Node, ct: Guarded, active: set[Node], inner: bool
+) -> list[Guarded | None]:
     """Return the cotangents of a shortcut's operands."""
     xs = [Traced(x) for x in way.operands]
     guards, value = [ct.guard] * len(xs), ct.value
@@ -209,12 +224,12 @@ def _past(way: Way, node: Node, ct: Guarded, active: set[Node]) -> list[Guarded 
         value = settled(ct)
         guards = behind(ct.guard, node.shape, xs, way.support) if ct.guard else guards
     return [
-        _fit(Guarded(as_node(part), guard, not guard), x) if x in active else None
+        _fit(Guarded(as_node(part), guard, not guard), x, inner) if x in active else None
         for part, guard, x in zip(way.pull(Traced(value)), guards, way.operands, strict=True)
     ]
 
 
-def _rule(node: Node, ct: Guarded, active: set[Node]) -> list[Guarded | None]:
+def _rule(node: Node, ct: Guarded, active: set[Node], inner: bool) -> list[Guarded | None]:
     op, xs = node.op, [Traced(x) for x in node.operands]
     wanted = [x in active for x in node.operands]
     own = conditions(op, Traced(node), xs, node.params)
@@ -237,7 +252,7 @@ def _rule(node: Node, ct: Guarded, active: set[Node]) -> list[Guarded | None]:
             continue
         clean = ct.clean and kept and len(guard) == len(before)
         value = as_node(part) if now().numbers is None else _in_order(as_node(part))
-        parts.append(_fit(Guarded(value, guard, clean or not guard), x))
+        parts.append(_fit(Guarded(value, guard, clean or not guard), x, inner))
     return parts
 
 
@@ -313,10 +328,10 @@ def scale(ct: Any, slope: Any) -> Any:
     return ct * slope
 
 
-def _fit(part: Guarded, operand: Node) -> Guarded:
+def _fit(part: Guarded, operand: Node, inner: bool) -> Guarded:
     """Bring a cotangent to the shape and the element type of its operand."""
     value, guard, clean = part
-    if clean and not operand.operands:
+    if clean and not operand.operands and not inner:
         guard = ()  # the walk ends there
     if value.shape != operand.shape:
         given = value.shape

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 
 import numpy as np
 
 from .._batch import batch, differing, repeated, widened
 from .._forward import push_forward
 from .._graph import Body, Input, Node
-from .._reverse import pull_back
+from .._guards import Guard, Guarded, holds
+from .._reverse import pull_back_guarded
 from .._rewrite import rewrite
 from .._shapes import Dimension
 from .._trace import Traced, as_node, substitute
@@ -42,41 +44,73 @@ def push_branch(tangents: Sequence[Node | None], node: Node) -> Callable[[Node],
     return tangent
 
 
-def pull_branch(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) -> list[Node | None]:
-    """Return the cotangents of a branch's operands: each body is pulled back within itself."""
+def pull_branch(
+    cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
+) -> list[Guarded | None]:
+    """Return the cotangents of a branch's operands: each body is pulled back within itself.
+
+    What has been computed before the branch has its slope outside of it, infinite perhaps where
+    no body that uses it is run: so they come with the conditions under which they count.
+    """
     branch = Branch.of(node)
     given = {projection.params["index"]: ct for projection, ct in cts.items()}
-    needed = wanted[1:]
-    found = []
-    for body in branch.bodies:
-        seeds = stand_ins([body.outputs[k] for k in given], "ct")
-        wrt = pick(body.inputs, needed)
-        slopes = pull_back([body.outputs[k] for k in given], seeds, wrt)
-        found.append((body, seeds, wrt, slopes))
-    flowing = [any(ct is not None for ct in column)
-               for column in zip(*(slopes for *_, slopes in found), strict=True)]  # fmt: skip
-    if not any(flowing):
+    conditions = {ct.guard: as_node(holds(ct.guard)) for ct in given.values() if ct.guard}
+    inputs = [pick(body.inputs, wanted[1:]) for body in branch.bodies]
+    bound, found = [], []
+    for body, wrt in zip(branch.bodies, inputs, strict=True):
+        outputs = [body.outputs[k] for k in given]
+        seeds, truths = stand_ins(outputs, "ct"), stand_ins(conditions.values(), "counts")
+        guards = dict(zip(conditions, (((x, True),) for x in truths), strict=True))
+        own = [Guarded(x, guards.get(ct.guard, ()))
+               for x, ct in zip(seeds, given.values(), strict=True)]  # fmt: skip
+        found.append(pull_back_guarded(outputs, own, wrt))
+        bound.append((*body.inputs, *seeds, *truths))
+    columns = list(zip(*found, strict=True))
+    flowing = [any(ct is not None for ct in column) for column in columns]
+    columns = pick(columns, flowing)
+    if not columns:
         return [None] * len(node.operands)
-    cases = []
-    for _, _, wrt, slopes in found:
-        full = or_zeros(slopes, wrt)
-        cases.append(rewrite(pick(full, flowing)))
-    short = [None if branch.kept else added(column) for column in zip(*cases, strict=True)]
+    values = [rewrite(or_zeros([ct and ct.value for ct in slopes], pick(wrt, flowing)))
+              for *slopes, wrt in zip(*columns, inputs, strict=True)]  # fmt: skip
+    short = [None if branch.kept else added(column) for column in zip(*values, strict=True)]
+    masks = [None if few else _mask(column) for few, column in zip(short, columns, strict=True)]
     bodies = []
-    for number, (body, seeds, _, _) in enumerate(found):
-        outputs = [x for ct, few in zip(cases[number], short, strict=True)
+    for number, args in enumerate(bound):
+        outputs = [x for ct, few in zip(values[number], short, strict=True)
                    for x in ([ct] if few is None else few.columns[number])]  # fmt: skip
-        bodies.append(Body((*body.inputs, *seeds), outputs))
-    operands = (*branch.operands, *given.values())
+        bodies.append(Body(args, [*outputs, *rewrite([mask[number] for mask in masks if mask])]))
+    operands = (*branch.operands, *(ct.value for ct in given.values()), *conditions.values())
     back = Branch(branch.index, operands, tuple(bodies), branch.kept).node()
-    numbers = iter(range(len(bodies[0].outputs)))
-    slopes_of = iter([
-        result(back, next(numbers)) if few is None
-        else scattered(ct, few, [result(back, next(numbers)) for _ in few.columns[0]])
-        for ct, few in zip(cases[0], short, strict=True)
-    ])  # fmt: skip
-    flags = iter(flowing)
-    return [None, *(next(slopes_of) if w and next(flags) else None for w in needed)]
+    results = iter([result(back, k) for k in range(len(bodies[0].outputs))])
+    slopes = [
+        next(results) if few is None
+        else scattered(ct, few, [next(results) for _ in few.columns[0]])
+        for ct, few in zip(values[0], short, strict=True)
+    ]  # fmt: skip
+    counts = [((next(results), True),) if mask else _numbered(branch.index, column)
+              for mask, column in zip(masks, columns, strict=True)]  # fmt: skip
+    sent, flags = map(Guarded, slopes, counts), iter(flowing)
+    return [None, *(next(sent) if w and next(flags) else None for w in wanted[1:])]
+
+
+def _numbered(index: Node, column: Sequence[Guarded | None]) -> Guard:
+    """Return the guard that says that a body is run in which a cotangent flows."""
+    numbers = [k for k, ct in enumerate(column) if ct is not None]
+    others = [k for k, ct in enumerate(column) if ct is None]
+    few = min(others, numbers, key=len)
+    truths = [np.equal(Traced(index), k) for k in few]
+    return ((as_node(reduce(np.logical_or, truths)), few is numbers),) if few else ()
+
+
+def _mask(column: Sequence[Guarded | None]) -> list[Node] | None:
+    """Return for each body where a cotangent counts, None if that is everywhere or nowhere."""
+    if not any(ct and ct.guard for ct in column):
+        return None
+    like = next(ct.value for ct in column if ct is not None)
+    some = [holds(ct.guard) if ct and ct.guard else ct is not None for ct in column]
+    if any(np.ndim(x) for x in some):
+        some = [np.broadcast_to(x, Traced(like).shape) for x in some]
+    return [as_node(x, np.dtype(bool)) for x in some]
 
 
 def batch_branch(

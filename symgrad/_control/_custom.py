@@ -17,6 +17,7 @@ import numpy as np
 from .._batch import batch
 from .._graph import BODIES, RULE, Body, Input, Literal, Node, Rule, apply
 from .._graph._types import TOKEN
+from .._guards import Guarded, of_any
 from .._op import FLAG, BranchOp, Products, Words, define
 from .._reverse import pull_back
 from .._rewrite import rewrite
@@ -85,12 +86,14 @@ def build_custom(
 # ---------------------------------------------------------------- the op's own rules
 
 
-def _pull(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) -> list[Node | None]:
+def _pull(cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]) -> list[Guarded | None]:
     outputs = node.params["bodies"][0].outputs
-    given = {projection.params["index"]: ct for projection, ct in cts.items()}
+    given = {projection.params["index"]: ct.value for projection, ct in cts.items()}
     full = [given.get(k, zeros(x)) for k, x in enumerate(outputs)]
     found = node.params["rule"].slopes.pull(node.operands[1:], full)
-    return [None, *(ct if w else None for ct, w in zip(found, wanted[1:], strict=True))]
+    guard = of_any(cts.values())
+    return [None, *(Guarded(ct, guard) if w and ct is not None else None
+                    for ct, w in zip(found, wanted[1:], strict=True))]  # fmt: skip
 
 
 def _push(tangents: Sequence[Node | None], node: Node) -> Callable[[Node], Node | None]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import BODIES, BODY, Node
+from .._guards import Guarded, of_any
 from .._op import (
     COUNT,
     FLAG,
@@ -74,10 +75,12 @@ def run_branch(
 
 
 def _pull_loop(
-    cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]
-) -> Sequence[Node | None]:
+    cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
+) -> Sequence[Guarded | None]:
     pull = pull_loop if Loop.of(node).slots is None else pull_slots
-    return pull(cts, node, wanted)
+    found = pull({x: ct.value for x, ct in cts.items()}, node, wanted)
+    guard = of_any(cts.values())
+    return [None if ct is None else Guarded(ct, guard) for ct in found]
 
 
 def _loop_results(node: Node, index: int, kind: str) -> tuple[Shape, np.dtype[Any]]:

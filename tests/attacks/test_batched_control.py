@@ -166,3 +166,120 @@ def test_batched_control(attack: Any) -> None:
             np.testing.assert_allclose(
                 got[smooth], slopes[smooth], rtol=1e-4, atol=1e-6, err_msg=source
             )
+
+
+class Slope:
+    """A number with its derivative, for plain Python: the chain rule along its own path."""
+
+    def __init__(self, value: float, slope: float = 0.0) -> None:
+        self.value, self.slope = np.float64(value), np.float64(slope)
+
+    def of(self, value: Any, *parts: Any) -> Slope:
+        """Return what has slopes by the numbers in pairs."""
+        moving = [(x, by) for x, by in parts if isinstance(x, Slope)]
+        return Slope(value, sum((x.slope * by for x, by in moving), np.float64(0)))
+
+    def __add__(self, y: Any) -> Slope:
+        return self.of(self.value + bare(y), (self, 1), (y, 1))
+
+    def __sub__(self, y: Any) -> Slope:
+        return self.of(self.value - bare(y), (self, 1), (y, -1))
+
+    def __rsub__(self, y: Any) -> Slope:
+        return self.of(y - self.value, (self, -1))
+
+    def __mul__(self, y: Any) -> Slope:
+        return self.of(self.value * bare(y), (self, bare(y)), (y, self.value))
+
+    def __truediv__(self, y: Any) -> Slope:
+        found = self.value / bare(y)
+        return self.of(found, (self, 1 / bare(y)), (y, -found / bare(y)))
+
+    def __rtruediv__(self, y: Any) -> Slope:
+        return self.of(y / self.value, (self, -y / self.value / self.value))
+
+    def __neg__(self) -> Slope:
+        return self.of(-self.value, (self, -1))
+
+    def __abs__(self) -> Slope:
+        return self.of(abs(self.value), (self, np.sign(self.value)))
+
+    def __lt__(self, y: Any) -> Any:
+        return self.value < bare(y)
+
+    def __gt__(self, y: Any) -> Any:
+        return self.value > bare(y)
+
+    def sin(self) -> Slope:
+        return self.of(np.sin(self.value), (self, np.cos(self.value)))
+
+    def exp(self) -> Slope:
+        return self.of(np.exp(self.value), (self, np.exp(self.value)))
+
+    def tanh(self) -> Slope:
+        return self.of(np.tanh(self.value), (self, 1 - np.tanh(self.value) ** 2))
+
+    def log(self) -> Slope:
+        return self.of(np.log(self.value), (self, 1 / self.value))
+
+    def sqrt(self) -> Slope:
+        return self.of(np.sqrt(self.value), (self, 0.5 / np.sqrt(self.value)))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def bare(x: Any) -> Any:
+    return x.value if isinstance(x, Slope) else x
+
+
+EDGES = [*NUMBERS, "np.sqrt(y)", "np.sqrt(abs(z))", "np.log(y)", "z / y", "1 / (y - x)",
+         "np.sqrt(max(x, 0.0))", "w", "w", "v", "v"]  # fmt: skip
+
+
+class Edged(Written):
+    """Writes functions whose slopes are infinite or undefined on sides that are not taken."""
+
+    def value(self) -> str:
+        return f"{self.one(EDGES)} {self.one(['+', '-', '*'])} {self.one(EDGES)}"
+
+    def leave(self, loop: bool) -> str:
+        return f"return {self.value()}"
+
+    def loop(self, depth: int, budget: int) -> None:
+        self.block(depth, budget, False)
+
+    def source(self) -> str:
+        for name in "wv":
+            self.put(1, f"{name} = {self.one(EDGES[-10:-4])}")
+        return super().source()
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.attack(quick=6, whole=2_000, part=50, judge="the chain rule, along Python's way")
+def test_edges_of_control(attack: Any) -> None:
+    """Slopes that are infinite or undefined on sides that an example does not take."""
+    for case in attack:
+        with case, np.errstate(all="ignore"):
+            source = Edged(case.rng).source()
+            f = made(source, f"<edges {case.number}>")
+            x = case.rng.choice([0.0, 1.0, 0.5, 1.3, 2.0], 9)
+            a = case.rng.choice([0.0, 1.0, -1.0, 0.5, 0.3], 9)
+            try:
+                want = [f(Slope(u, 1.0), v) for u, v in zip(x, a, strict=True)]
+            except RAISED:
+                case.tally("raised")
+                continue
+            want = [y if isinstance(y, Slope) else Slope(y) for y in want]
+            try:
+                got = sg.vmap(sg.grad(f))(x, a)
+            except sg.errors.SymgradError:
+                case.tally("refused")
+                continue
+            except RAISED:
+                case.tally("raised")
+                continue
+            finite = np.array([np.isfinite((y.value, y.slope)).all() for y in want])
+            slopes = np.array([y.slope for y in want])
+            np.testing.assert_allclose(
+                got[finite], slopes[finite], rtol=1e-9, atol=1e-12, err_msg=source
+            )
