@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
@@ -755,6 +756,71 @@ def nested_checks(x: Any, kind: str) -> Any:
     if isinstance(x, float) and x > 3:
         y = 2 * y
     return y
+
+
+def root_on_one_side(x: float) -> Any:
+    y = np.sqrt(x)
+    if x > 0:
+        z = y
+    else:
+        z = 2 * x
+    return z
+
+
+def root_on_an_inner_side(x: float) -> Any:
+    y = np.sqrt(x)
+    z = 3 * x
+    if x < 3:
+        z = x if x <= 0 else y * x
+        z = z + 1
+    return z
+
+
+def root_behind_two_branches(x: float) -> Any:
+    y = np.sqrt(x)
+    if x < 3:
+        y = 2 * y
+    else:
+        y = y + 1
+    if x > 0:
+        return y
+    return 5 * x
+
+
+@pytest.mark.parametrize(
+    ("f", "at_zero"),
+    [(root_on_one_side, 2.0), (root_on_an_inner_side, 1.0), (root_behind_two_branches, 5.0)],
+)
+def test_what_the_side_taken_does_not_use_has_no_slope(f: Any, at_zero: float) -> None:
+    x = np.array([0.0, 1.0, 4.0])
+    want = [sg.grad(f)(v) for v in x]
+    assert want[0] == at_zero
+    np.testing.assert_allclose(sg.vmap(sg.grad(f))(x), want, rtol=1e-15)
+    rolled = sg.compile(f, control_flow=True)
+    np.testing.assert_allclose([sg.grad(rolled)(v) for v in x], want, rtol=1e-15)
+    np.testing.assert_allclose(sg.vmap(sg.grad(sg.grad(f)))(x[1:]),
+                               [sg.grad(sg.grad(f))(v) for v in x[1:]], rtol=1e-14)  # fmt: skip
+
+
+@numba.njit
+def powers(x: float, n: int) -> Any:
+    s = 0.0
+    for k in range(n):
+        if x > k:
+            s += x**k
+        else:
+            s -= np.sin(x)
+    return s
+
+
+def test_compiled_functions_of_numba_in_batches() -> None:
+    x = np.array([0.5, 1.5, 3.0])
+    want = [powers(v, 3) for v in x]
+    np.testing.assert_allclose(sg.vmap(powers, in_axes=(0, None))(x, 3), want, rtol=1e-14)
+    twice = lambda v: 2 * powers(v, 3)  # noqa: E731
+    np.testing.assert_allclose(sg.vmap(twice)(x), 2 * np.array(want), rtol=1e-14)
+    slopes = [sg.grad(twice)(v) for v in x]
+    np.testing.assert_allclose(sg.vmap(sg.grad(twice))(x), slopes, rtol=1e-14)
 
 
 def test_functions_that_call_themselves_in_batches() -> None:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._compile._twins import Followed
 from .._compile._users import installed
 from .._state import now, within
 from .._trace import Traced
@@ -316,6 +317,8 @@ class Following(Flow):
         """Return a function with its control flow rewritten, or as it is."""
         if isinstance(function, MethodType):
             return MethodType(self.called(function.__func__), function.__self__)
+        if isinstance(function, Followed):
+            return function.by(self.called)
         code = getattr(function, "__code__", None)
         if type(function) is not FunctionType or code is None or installed(code.co_filename):
             return function
