@@ -79,6 +79,8 @@ class SymgradError(Exception):
     """
 
     where: str | None = None
+    #: Whether it comes of tracing one example of a batch, by which no example's numbers are known.
+    of_batch = False
 
 
 class TraceError(SymgradError, TypeError):

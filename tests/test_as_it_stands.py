@@ -432,8 +432,11 @@ def test_max_and_min_where_examples_differ() -> None:
     value, slope = sg.value_and_grad(priced)(1.2)
     assert value == pytest.approx(priced(1.2), rel=1e-12)
     assert slope == pytest.approx((priced(1.2001) - priced(1.1999)) / 2e-4, rel=1e-6)
+    by_sum = lambda x: max(x, x[::-1], key=np.sum)  # noqa: E731
     with pytest.raises(sg.errors.TraceError, match="truth value"):
-        sg.vmap(lambda x: max(x, x[::-1], key=np.sum))(rows)
+        sg.compile(lambda rows: sg.vmap(by_sum)(rows))(rows)
+    with pytest.warns(sg.errors.PathsWarning, match="one by one: a truth value"):
+        np.testing.assert_array_equal(sg.vmap(by_sum)(rows), [by_sum(x) for x in rows])
 
 
 def test_riemanns_zeta_function_is_hurwitzs_without_its_parameter() -> None:

@@ -878,7 +878,7 @@ def test_listed_values_for_a_mask() -> None:
 
     mask = np.arange(12) % 6 == 0
     with pytest.raises(TraceError, match=r"as many values as a traced mask"):
-        sg.vmap(f)(np.ones((2, 12)), np.stack([mask, mask]))
+        sg.compile(lambda x, mask: sg.vmap(f)(x, mask))(np.ones((2, 12)), np.stack([mask, mask]))
     np.testing.assert_array_equal(sg.compile(f)(np.ones(12), mask), f(np.ones(12), mask))
     np.testing.assert_array_equal(sg.compile(f)(np.ones((12, 2)), mask), f(np.ones((12, 2)), mask))
 

@@ -14,7 +14,7 @@ import pytest
 
 import symgrad as sg
 import symgrad.numpy as snp
-from symgrad.errors import ArgumentError, SymgradError, TraceError
+from symgrad.errors import ArgumentError, PathsWarning, SymgradError, TraceError
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
 
@@ -632,8 +632,48 @@ def test_an_error_that_no_result_can_show() -> None:
             raise ValueError("negative")
         return np.rint(x).astype(int)
 
+    x = np.array([1.0, 2.0])
     with pytest.raises(TraceError, match=r"`raise` depends on .*test_control_flow.py"):
-        sg.vmap(place)(np.array([1.0, 2.0]))
+        sg.compile(lambda x: sg.vmap(place)(x))(x)
+    with pytest.warns(PathsWarning, match="one by one: `raise` depends on .*test_control_flow.py"):
+        np.testing.assert_array_equal(sg.vmap(place)(x), [1, 2])
+    with pytest.raises(ValueError, match="negative"):
+        sg.vmap(place)(-x)
+
+
+def unfollowed(x: float) -> float:
+    """Decide in ways that are no branch of a program: lists, texts, generators, whole numbers."""
+    kind, parts, table = "low" if x < 1 else "high", [], {}
+    if x > 0:
+        parts.append(x**2)
+    table[kind] = sum(y if y > 1 else 2 * y for y in (x, x + 1))
+    return sum(parts) + table[kind] * int(x) + sorted([x, 1.0, 2.0])[1]
+
+
+def recovers(x: float) -> float:
+    try:
+        limited(x)
+    except ValueError:
+        return 2 * x
+    return x
+
+
+@pytest.mark.parametrize("f", [unfollowed, recovers])
+def test_batches_of_what_is_no_branch_of_a_program(f: Any) -> None:
+    x = np.array([[0.5, -1.5], [1.25, 2.5]])
+    want = np.array([[f(v) for v in row] for row in x])
+    batched = sg.vmap(sg.vmap(f, 0, 0), 1, 1)
+    with pytest.warns(PathsWarning, match="one by one: .*test_control_flow.py"):
+        np.testing.assert_allclose(batched(x), want, rtol=1e-15)
+    np.testing.assert_allclose(batched(x[:, :1]), want[:, :1], rtol=1e-15)  # told once
+    slopes = [[sg.grad(f)(v) for v in row] for row in x]
+    with pytest.warns(PathsWarning):
+        np.testing.assert_allclose(sg.vmap(sg.vmap(sg.grad(f)))(x), slopes, rtol=1e-14)
+    pair = sg.vmap(lambda p, k: (f(p["x"]) * k, p), (0, None), (0, 0))
+    with pytest.warns(PathsWarning):
+        values, same = pair({"x": x[0]}, 2.0)
+    np.testing.assert_allclose(values, 2 * want[0], rtol=1e-15)
+    np.testing.assert_array_equal(same["x"], x[0])
 
 
 def test_a_batch_follows_ifs_and_loops_into_what_is_called() -> None:
@@ -827,7 +867,9 @@ def test_functions_that_call_themselves_in_batches() -> None:
     x = np.array([-1.0, 0.5, 4.0])
     np.testing.assert_array_equal(sg.vmap(powered, (0, None))(x, 3), [powered(v, 3) for v in x])
     with pytest.raises(TraceError, match="examples of a batch"):
-        sg.vmap(halved)(x)
+        sg.compile(lambda x: sg.vmap(halved)(x))(x)
+    with pytest.warns(PathsWarning, match="one by one"):
+        np.testing.assert_array_equal(sg.vmap(halved)(x), [halved(v) for v in x])
 
 
 def test_checks_under_what_is_known() -> None:

@@ -32,6 +32,7 @@ from symgrad.errors import (
     DTypeError,
     IndexingError,
     NumberError,
+    PathsWarning,
     ShapeError,
     SymgradError,
     TraceError,
@@ -58,6 +59,12 @@ def raises(make: Callable[..., Any], function: Callable[..., Any], *args: Any) -
     assert first <= int(match[1]) < first + len(lines)
     assert caught.value.where == match[0][1:-1]
     return caught.value
+
+
+def traced_batch(function: Callable[..., Any]) -> Any:
+    """Return what is traced with a batch in it: there examples are not computed one by one."""
+    batch = sg.vmap(function)
+    return sg.compile(lambda *args: batch(*args))
 
 
 def says(error: SymgradError, kind: type, *parts: str) -> None:
@@ -127,7 +134,7 @@ def test_what_needs_a_number(name: str) -> None:
     if name not in GUARDED:
         says(raises(sg.compile, function, x5), TraceError, *parts)
     else:
-        batch = raises(sg.vmap, function, np.stack([x5, x5]))
+        batch = raises(traced_batch, function, np.stack([x5, x5]))
         says(batch, TraceError, *parts, "differ between the examples of a batch")
 
 
@@ -213,7 +220,9 @@ def test_data_that_decide_are_bound_as_errors_say() -> None:
     for f in (selected, placed):
         batch = np.full(2, 3.0), np.stack([data, -data])
         said = "functools.partial(f, data=data)"
-        says(raises(sg.vmap, sg.grad(f), *batch), UnsupportedError, said)
+        says(raises(lambda f: traced_batch(sg.grad(f)), f, *batch), UnsupportedError, said)
+        with pytest.warns(PathsWarning, match="one by one: .*test_errors.py"):
+            np.testing.assert_array_equal(sg.vmap(sg.grad(f))(*batch), [12.0, 6.0])
         assert sg.grad(f)(3.0, data) == 12.0
         assert sg.grad(functools.partial(f, data=data))(3.0) == 12.0
         assert sg.grad(lambda x, f=f: f(x, data))(3.0) == 12.0
@@ -629,7 +638,7 @@ def test_what_errors_say_to_write_instead_is_the_same(name: str) -> None:
     f, instead = REPLACED[name]
     x = np.array([1.0, 3.0, 2.0, 5.0, 4.0])
     with pytest.raises((UnsupportedError, ArgumentError), match=re.escape(instead)):
-        batched(f)(x)
+        sg.compile(batched(f))(x)
     given = {"np": np, "sg": sg, "k": 3, "v": 7.0, "step": 1.0}
     given["places"] = np.repeat(np.arange(5), (x > 2) + 1)
     given["i"] = np.arange(4 if name == "delete" else 6)

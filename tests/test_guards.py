@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.errors import BranchError, DataError, TraceError
+from symgrad.errors import BranchError, DataError, PathsWarning, TraceError
 
 Array = np.ndarray[Any, Any]
 
@@ -135,7 +135,10 @@ def test_items_that_are_whole_numbers_or_truth_values() -> None:
         )
     assert compiled.traces == 2
     with pytest.raises(TraceError, match=r"x\.item\(\)"):
-        sg.vmap(lambda x: f(x)[0])(np.eye(3))
+        sg.compile(lambda x: sg.vmap(lambda x: f(x)[0])(x))(np.eye(3))
+    with pytest.warns(PathsWarning, match=r"one by one: .*x\.item\(\)"):
+        found = sg.vmap(lambda x: f(x)[0])(np.eye(3))
+    np.testing.assert_array_equal(found, [f(x)[0] for x in np.eye(3)])
 
 
 def test_decisions_by_what_a_loop_computes() -> None:

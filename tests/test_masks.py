@@ -134,5 +134,8 @@ def test_what_is_summed_needs_no_guard() -> None:
 
 @pytest.mark.parametrize("name", ["product", "iterated", "rows", "neighbours", "in place"])
 def test_examples_of_a_batch_decide_nothing(name: str) -> None:
+    f, points = PROGRAMS[name], np.stack(POINTS)
     with pytest.raises(UnsupportedError, match="mask"):
-        sg.vmap(PROGRAMS[name])(np.stack(POINTS))
+        sg.compile(lambda points: sg.vmap(f)(points))(points)
+    with pytest.warns(sg.errors.PathsWarning, match="one by one: .*mask"):
+        np.testing.assert_allclose(sg.vmap(f)(points), [f(x) for x in points], rtol=1e-13)

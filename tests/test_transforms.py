@@ -594,3 +594,12 @@ def test_curves_that_do_not_fit() -> None:
         sg.jet(lambda x: sg.fori_loop(0, 3, lambda k, x: x * x, x), (1.0,), ([1.0],))
     assert sg.jet(np.sin, (0.0,), ([],)) == (0.0, [])
     assert sg.jet(lambda x: 5.0, (0.0,), ([1.0, 0.0],)) == (5.0, [0.0, 0.0])
+
+
+def test_ways_on_which_a_function_returns_a_whole_number() -> None:
+    f = lambda x: 0 if x < 0 else x * x  # noqa: E731
+    assert sg.grad(f)(-1.0) == 0.0
+    assert sg.value_and_grad(f)(-1.0) == (0.0, 0.0)
+    assert sg.jacobian(f)(-1.0) == 0.0
+    assert sg.jacobian(lambda x: (0, x * x))(3.0) == (0.0, 6.0)
+    np.testing.assert_array_equal(sg.grad(lambda x: np.sum(x) if x[0] > 0 else 0)(-np.ones(2)), 0)

@@ -28,7 +28,7 @@ from ..errors import ArgumentError, DTypeError, NumberError, SymgradError, Trace
 from ._control import cond, fori_loop, while_loop
 from ._control_syntax import converted
 from ._control_writes import COPIED, Carried, Sides
-from ._raised import asked, note, raising, repeated, told
+from ._raised import asked, caught, note, raising, repeated, told
 from ._statements import FLOW
 
 #: ``range`` of up to this many steps, known beforehand, is unrolled as Python does.
@@ -139,6 +139,8 @@ class Flow:
             error(*state.values())
         if known or known is None:  # or known on a side of a branch that may not be taken
             note(test)
+
+    caught = staticmethod(caught)
 
     # ---------------------------------------------------------------- choices
 

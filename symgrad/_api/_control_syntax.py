@@ -223,6 +223,9 @@ class _Rewriter(ast.NodeTransformer):
             inner = getattr(s, part, None)
             if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt):
                 setattr(s, part, self.block(inner, tail=False))
+        if isinstance(s, ast.Try) and s.handlers:
+            around = ast.withitem(flowing("caught", s))
+            s.body = [located(ast.With([around], s.body), s)]
         for handler in getattr(s, "handlers", ()):
             handler.body = self.block(handler.body, tail=False)
         return [self.expressions(s)]

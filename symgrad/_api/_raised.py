@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._op import refused
 from .._state import now, within
 from .._trace import flatten
 from ..errors import TraceError
@@ -40,11 +42,16 @@ def noting() -> Iterator[list[Any]]:
         yield notes.tests
 
 
+def caught() -> AbstractContextManager[None]:
+    """Let no error be noted in the block: the function catches some itself."""
+    return within(raised=None)
+
+
 def note(test: Any) -> None:
     """Note that an error is raised under a condition: the results of the whole will be nan."""
     notes = now().raised
     if notes is None or notes.scope is not now().scope:
-        raise TraceError(_UNSAID)
+        raise refused(TraceError(_UNSAID))
     notes.tests.append(test)
 
 

@@ -16,7 +16,7 @@ from ._control_flow import Flow
 from ._control_syntax import converted
 from ._raised import raising
 from ._sparse import SparseFunction
-from ._vmap import vmap_body
+from ._vmap import one_by_one, vmap_body
 from ._wrt import Keys, Names, keys_of, real_arguments
 
 
@@ -310,5 +310,9 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
     check_function(f, "vmap")
     if isinstance(f, SparseFunction):
         return f.batched(vmap, in_axes, out_axes)
+    recipe = vmap, (f,), {"in_axes": in_axes, "out_axes": out_axes}
     body = vmap_body(f, in_axes, out_axes)
-    return made(vmap, f, body, {"in_axes": in_axes, "out_axes": out_axes})
+    one = f if isinstance(f, Function) else compile(f)
+    return Function(
+        body, f, recipe, otherwise=functools.partial(one_by_one, one, in_axes, out_axes)
+    )

@@ -13,8 +13,17 @@ from .._forks import late_module
 from .._graph import Input, Node
 from .._shapes import Dimension, as_size, same, show
 from .._state import now, within
-from .._trace import Traced, Tree, argument_name, as_node, collect, flatten_traced, require_traced
-from ..errors import ArgumentError, ShapeError, TraceError
+from .._trace import (
+    Traced,
+    Tree,
+    argument_name,
+    as_node,
+    collect,
+    flatten,
+    flatten_traced,
+    require_traced,
+)
+from ..errors import ArgumentError, ShapeError, SymgradError, TraceError
 from ._opened import widths_of
 
 Axes = Any  # an int, None, or a tuple of them, one for each argument
@@ -92,21 +101,80 @@ def _traced(
     traced once more with its control flow, and that of what it calls, rewritten.
     """
     followed = now().followed
-    if followed is not None:
-        return collect(followed.outermost(function)(*args, **kwargs))
     try:
-        return collect(function(*args, **kwargs))
-    except TraceError as error:
-        if not error.undecided:
-            raise
-        if now().examples is not None:
-            now().examples.refusal = None  # it is asked no more
-        followed = late_module("symgrad._api._control_flow").Following()
+        if followed is not None:
+            return collect(followed.outermost(function)(*args, **kwargs))
         try:
-            with within(followed=followed):
-                return collect(followed.outermost(function)(*args, **kwargs))
-        except RecursionError:  # it calls itself as long as numbers say so
-            raise error from None
+            return collect(function(*args, **kwargs))
+        except TraceError as error:
+            if not error.undecided:
+                raise
+            return _followed(function, args, kwargs, error)
+    except SymgradError as error:
+        error.of_batch = True
+        raise
+
+
+def _followed(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], error: TraceError
+) -> tuple[list[Node], Tree, list[Any]]:
+    examples = now().examples
+    if examples is not None:
+        examples.refusal = None  # it is asked no more
+    followed = late_module("symgrad._api._control_flow").Following()
+    try:
+        with within(followed=followed):
+            return collect(followed.outermost(function)(*args, **kwargs))
+    except Exception as other:
+        if type(other).__module__.startswith("symgrad."):
+            raise
+        raise error from None  # it calls itself as long as numbers say so, or a side always raises
+
+
+def one_by_one(
+    function: Callable[..., Any], in_axes: Axes, out_axes: Axes, error: SymgradError
+) -> Callable[..., Any]:
+    """Return the batched ``function`` as a loop over the examples, each by its own decisions.
+
+    It is for what cannot be traced for all examples at once, as ``error`` says, which is raised
+    if an example cannot be traced by itself either.
+    """
+
+    def batched(*args: Any, **kwargs: Any) -> Any:
+        axes = _spread(in_axes, len(args), "in_axes", "arguments")
+        trees, columns = [], []
+        for arg, axis in zip(args, axes, strict=True):
+            leaves, tree = flatten(arg)
+            trees.append(tree)
+            columns.append([
+                x if axis is None or x is None or isinstance(x, str)
+                else np.moveaxis(np.asarray(x), axis, 0)
+                for x in leaves
+            ])  # fmt: skip
+        [size, *_] = [len(x) for column, axis in zip(columns, axes, strict=True) if axis is not None
+                      for x in column if isinstance(x, np.ndarray)]  # fmt: skip
+        if not size:
+            raise error
+        rows = []
+        for k in range(size):
+            example = [
+                tree.unflatten(x[k] if axis is not None and isinstance(x, np.ndarray) else x
+                               for x in column)
+                for tree, column, axis in zip(trees, columns, axes, strict=True)
+            ]  # fmt: skip
+            try:
+                rows.append(flatten(function(*example, **kwargs)))
+            except SymgradError:
+                raise error from None
+        first, tree = rows[0]
+        outs = _spread(out_axes, len(first), "out_axes", "results")
+        return tree.unflatten(
+            x if x is None or isinstance(x, str)
+            else np.stack([row[k] for row, _ in rows], axis or 0)
+            for k, (x, axis) in enumerate(zip(first, outs, strict=True))
+        )  # fmt: skip
+
+    return batched
 
 
 def _spread(axes: Axes, count: int, name: str, what: str) -> Sequence[int | None]:

@@ -32,10 +32,11 @@ from .._trace import (
     say_where,
     trace,
 )
+from ..errors import SymgradError
 from ._call import Call, Given, Reading, without_lists
 from ._captures import Captures
 from ._foreign import Foreign
-from ._kinds import Kinds, Recalled, say_rounding_decides
+from ._kinds import Kinds, Recalled, say_one_by_one, say_rounding_decides
 from ._layout import layout_of, named_trees
 from ._options import P, R, check_backend, check_parallel, check_rounding, parameters_of
 from ._recall import Recall, RecalledError, words_of
@@ -103,8 +104,12 @@ class Function(Foreign, Travels, Generic[P, R]):
         parallel: bool | None = None,
         rounding: str | None = None,
         prepared: Callable[..., Any] | None = None,
+        otherwise: Callable[[SymgradError], Callable[..., Any]] | None = None,
     ) -> None:
         self._body = body
+        #: Of an error of tracing a batch: what computes its examples one by one, or raises it.
+        self._otherwise = otherwise
+        self._one_by_one: Callable[..., Any] | None = None
         #: Changes the arguments of a call, ``(args, kwargs)``, before they are looked at.
         self._prepared = prepared or (lambda args, kwargs: (args, kwargs))
         self._recipe = recipe
@@ -193,12 +198,22 @@ class Function(Foreign, Travels, Generic[P, R]):
         for leaf in raw:
             if hasattr(type(leaf), "__symgrad_step__"):  # an eager tensor
                 return type(leaf).__symgrad_step__(self, args, kwargs, out)
+        if self._one_by_one is not None and out is None:
+            return self._one_by_one(*args, **kwargs)
         call = self._given(raw, tree, args, kwargs)
         name = self._backend_now()
         try:
             result, found, given = self._computed(call, out, name)
         except EnclosedError:  # called with numbers, it closes over values being traced
             return self._body(*args, **kwargs)
+        except SymgradError as error:
+            if self._otherwise is None or not error.of_batch or out is not None:
+                raise
+            one_by_one = self._otherwise(error)
+            result = one_by_one(*args, **kwargs)
+            say_one_by_one(error)
+            self._one_by_one = one_by_one
+            return result
         # What looks at what the function reads is made, as machine code, for calls that come again.
         if name == "llvm" and now().backend is None and (found.called or given.reading.nothing):
             self._go_straight(call, found, given)

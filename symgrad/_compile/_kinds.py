@@ -13,7 +13,7 @@ from .._forks import cached_property
 from .._graph import warn_user
 from .._schedule import Program
 from .._trace import Graph, Signature
-from ..errors import PathsWarning, TraceError
+from ..errors import PathsWarning, SymgradError, TraceError
 from ._loading import loaded_code
 from ._recall import Known
 from ._specialization import Specialization
@@ -109,6 +109,11 @@ def say_rounding_decides(found: Specialization, name: str) -> None:
         "np.where(condition, a, b), or compile it with control_flow=True",
         PathsWarning,
     )
+
+
+def say_one_by_one(error: SymgradError) -> None:
+    """Warn of batches whose examples are computed one by one, for what tracing them has met."""
+    warn_user(f"the examples of a batch are computed one by one: {error}", PathsWarning)
 
 
 def _lines(paths: Sequence[Specialization]) -> str:

@@ -135,6 +135,7 @@ def alone(f: Any, x: float, a: float) -> Any:
 
 
 @pytest.mark.usefixtures("no_kernels")
+@pytest.mark.filterwarnings("ignore::symgrad.errors.PathsWarning")
 @pytest.mark.attack(quick=6, whole=2_000, part=50, judge="plain Python of each example")
 def test_batched_control(attack: Any) -> None:
     """`if`, `elif`, loops with `break`, `continue`, `return` and `else`, errors, in helpers too."""
@@ -255,6 +256,7 @@ class Edged(Written):
 
 
 @pytest.mark.usefixtures("no_kernels")
+@pytest.mark.filterwarnings("ignore::symgrad.errors.PathsWarning")
 @pytest.mark.attack(quick=6, whole=2_000, part=50, judge="the chain rule, along Python's way")
 def test_edges_of_control(attack: Any) -> None:
     """Slopes that are infinite or undefined on sides that an example does not take."""
