@@ -178,6 +178,33 @@ def test_what_is_compiled_goes_with_the_function() -> None:
     assert ref() is None
 
 
+def test_nothing_is_kept_of_functions_made_anew() -> None:
+    refs = []
+    for k in (1.0, 2.0, 3.0):
+        data = np.full(2, k)
+
+        def f(x: Any, data: Any = data) -> Any:
+            return np.sum((x - data) ** 2)
+
+        optimize.minimize(f, np.zeros(2))
+        optimize.minimize(f, np.zeros(2))
+        problem = sg.nlp(f, None, np.zeros(2))
+        np.testing.assert_allclose(problem.gradient(np.ones(2)), 2 * (1 - k))
+        refs += [weakref.ref(f), weakref.ref(data), weakref.ref(problem)]
+    del f, data, problem
+    gc.collect()
+    assert [ref() for ref in refs] == [None] * 9
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_functions_own_error_is_raised(method: str) -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x**2) / {}["mass"]
+
+    with pytest.raises(KeyError, match="mass"):
+        optimize.minimize(f, START, method=method)
+
+
 def test_given_derivatives_are_used() -> None:
     jac = Counted(slope)
     both = Counted(lambda x: (valley(x), slope(x)))

@@ -22,11 +22,7 @@ from ._wrt import as_floats
 def remembered(f: Callable[..., Any], maker: Callable[..., Function], *more: Any) -> Function:
     """Return ``maker(f, *more)``, the same for the same function, so that it compiles once."""
     if isinstance(f, (FunctionType, Function, partial)):
-        # Kept by the function itself, so that they go together. A copy of its attributes
-        # (functools.wraps) is not the function.
-        kept = vars(f).get(KEPT)
-        if kept is None or kept.owner is not f:
-            kept = vars(f)[KEPT] = _Kept(f)
+        kept = kept_by(f)
         key = (maker.__name__, *more)
         if key not in kept.made:
             kept.made[key] = maker(f, *more)
@@ -40,15 +36,25 @@ def remembered(f: Callable[..., Any], maker: Callable[..., Function], *more: Any
 KEPT = "__symgrad__"
 
 
-class _Kept:
+class Kept:
     """What has been made of a function, one of whose attributes it is; it is not pickled."""
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
         self.made: dict[tuple[Any, ...], Function] = {}
+        #: What others that serve functions of its code know of it (:mod:`._lent`).
+        self.laid_aside: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(None), ()
+
+
+def kept_by(f: Any) -> Kept:
+    """Return what is kept by the function itself, so that they go together."""
+    kept = vars(f).get(KEPT)
+    if kept is None or kept.owner is not f:  # a copy of its attributes (functools.wraps) is not it
+        kept = vars(f)[KEPT] = Kept(f)
+    return kept  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=128)

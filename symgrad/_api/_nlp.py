@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from ..errors import ArgumentError, ShapeError
 from ._at_values import remembered
 from ._flat import Flat, limits_of
 from ._ipopt import solve
+from ._lent import Lent, lend
 from ._nlp_functions import (
     Nest,
     SparseValues,
@@ -21,6 +24,10 @@ from ._nlp_functions import (
     lagrangian_hessian,
     objective_with_gradient,
 )
+
+
+def _of_both(objective: Any, constraints: Any, maker: Callable[..., Any], *form: Any) -> Any:
+    return maker((objective, constraints), *form)
 
 
 class NLP:
@@ -66,11 +73,12 @@ class NLP:
         self.lb, self.ub = limits_of(self.variables, bounds, (-np.inf, np.inf), "bounds")
         self._args_tree = flatten(args)[1]
         nest, count = Nest(self._tree(self.variables.tree)), len(self.variables.parts)
-        self._both = remembered(objective, objective_with_gradient, nest, count)
+        made = self._made()
+        self._both = made(objective_with_gradient, nest, count)
         if constraints is None:
             self._values, result = None, np.zeros(0)
         else:
-            self._values = remembered(constraints, constraint_values, nest)
+            self._values = made(constraint_values, nest)
             result = self._values(*self._leaves(self.x0))
         self.results = Flat(result, "constraints")
         self.m = self.results.size
@@ -78,13 +86,22 @@ class NLP:
         if constraints is None:
             self._slopes = None
         else:
-            slopes = remembered(constraints, constraint_jacobian, nest, count)
+            slopes = made(constraint_jacobian, nest, count)
             self._slopes = SparseValues(slopes, self.results, self.variables, "Jacobian")
             self._slopes.fix(*self._leaves(self.x0))
         whole = Nest(self._tree(self.variables.tree, flatten(1.0)[1], self.results.tree))
-        curvature = remembered(objective, lagrangian_hessian, constraints, whole, count)
+        curvature = made(lagrangian_hessian, whole, count)
         self._curvature = SparseValues(curvature, self.variables, self.variables, "Hessian")
         self._curvature.fix(*self._leaves(self.x0), 1.0, *self.results.arrays(np.zeros(self.m)))
+
+    def _made(self) -> Callable[..., Any]:
+        """Return what makes functions of objective and constraints, each compiled once."""
+        objective, constraints = self._functions
+        lent = lend(objective, constraints)
+        if lent is None:
+            return partial(remembered, objective, _of_both, constraints)
+        weakref.finalize(self, Lent.give_back, lent).atexit = False
+        return lent.made
 
     def __reduce__(self) -> tuple[Any, ...]:
         x, results = self.variables.nested, self.results.nested

@@ -39,9 +39,9 @@ class Nest:
         return hash(self.tree)
 
 
-def _stacked(g: Callable[..., Any], x: Any, args: Any) -> Any:
+def _stacked(functions: Sequence[Any], x: Any, args: Any) -> Any:
     """Return constraints; lists of numbers are arrays, wherever they are."""
-    result = g(x, *args)
+    result = functions[1](x, *args)
     if isinstance(result, tuple) and all(np.ndim(v) == 0 for v in flatten(result)[0]):
         return as_array(list(result))
     return _arrays(result)
@@ -57,8 +57,8 @@ def _arrays(value: Any) -> Any:
     return type(value)(map(_arrays, value))
 
 
-def _number(f: Callable[..., Any], x: Any, args: Any) -> Any:
-    value = as_array(f(x, *args))
+def _number(functions: Sequence[Any], x: Any, args: Any) -> Any:
+    value = as_array(functions[0](x, *args))
     try:
         return np.reshape(value, ())
     except ShapeError as error:
@@ -70,44 +70,43 @@ def _number(f: Callable[..., Any], x: Any, args: Any) -> Any:
 
 
 def _of_leaves(
-    function: Callable[..., Any], f: Callable[..., Any], nest: Nest, *leaves: Any
+    function: Callable[..., Any], functions: Sequence[Any], nest: Nest, *leaves: Any
 ) -> Any:
-    return function(f, *nest(leaves))
+    return function(functions, *nest(leaves))
 
 
-def _lagrangian(
-    f: Callable[..., Any], g: Callable[..., Any] | None, nest: Nest, *leaves: Any
-) -> Any:
+def _lagrangian(functions: Sequence[Any], nest: Nest, *leaves: Any) -> Any:
     x, args, factor, multipliers = nest(leaves)
-    total = factor * _number(f, x, args)
-    if g is not None:
-        values = flatten(_stacked(g, x, args))[0]
+    total = factor * _number(functions, x, args)
+    if functions[1] is not None:
+        values = flatten(_stacked(functions, x, args))[0]
         for weight, value in zip(flatten(multipliers)[0], values, strict=True):
             total = total + np.sum(weight * value)
     return total
 
 
-def objective_with_gradient(f: Callable[..., Any], nest: Nest, count: int) -> Any:
+# Of an objective and constraints, or None:
+
+
+def objective_with_gradient(functions: Sequence[Any], nest: Nest, count: int) -> Any:
     """Return the objective with its derivatives by the first ``count`` leaves."""
-    return value_and_grad(partial(_of_leaves, _number, f, nest), tuple(range(count)))
+    return value_and_grad(partial(_of_leaves, _number, functions, nest), tuple(range(count)))
 
 
-def constraint_values(g: Callable[..., Any], nest: Nest) -> Any:
+def constraint_values(functions: Sequence[Any], nest: Nest) -> Any:
     """Return the constraints."""
-    return compile(partial(_of_leaves, _stacked, g, nest))
+    return compile(partial(_of_leaves, _stacked, functions, nest))
 
 
-def constraint_jacobian(g: Callable[..., Any], nest: Nest, count: int) -> Any:
+def constraint_jacobian(functions: Sequence[Any], nest: Nest, count: int) -> Any:
     """Return the derivatives of the constraints, a sparse block for each pair of arrays."""
     by = tuple(range(count))
-    return jacobian(partial(_of_leaves, _stacked, g, nest), by, sparse=True, format="coo")
+    return jacobian(partial(_of_leaves, _stacked, functions, nest), by, sparse=True, format="coo")
 
 
-def lagrangian_hessian(
-    f: Callable[..., Any], g: Callable[..., Any] | None, nest: Nest, count: int
-) -> Any:
+def lagrangian_hessian(functions: Sequence[Any], nest: Nest, count: int) -> Any:
     """Return the second derivatives of the Lagrangian, blocks of its lower triangle."""
-    by, function = tuple(range(count)), partial(_lagrangian, f, g, nest)
+    by, function = tuple(range(count)), partial(_lagrangian, functions, nest)
     return hessian(function, by, sparse=True, format="coo", triangle="lower")
 
 

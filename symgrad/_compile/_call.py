@@ -93,6 +93,14 @@ class Reading:
         """Return a compiled function of ``count`` arguments that looks at what is read."""
         return function if self.nothing else self._callers.of(function, count)
 
+    def laid_aside(self) -> Any:
+        """Return what :meth:`caller` holds of what is read, and hold it no more."""
+        return self._callers.laid_aside()
+
+    def taken_up(self, state: Any) -> None:
+        """Hold again what was laid aside."""
+        self._callers.taken_up(state)
+
     def taken(self, values: Sequence[Any]) -> tuple[list[LeafKind], list[Any]]:
         """Return data as leaves of a call, and their kinds.
 

@@ -99,6 +99,12 @@ class Captures:
                 self._others.popitem(last=False)
         return found
 
+    def laid_aside(self) -> list[tuple[Reading, Any]]:
+        """Return what is held of what is read now, and hold it no more."""
+        self.memory.keep_numbers()
+        states = [(x, x.laid_aside()) for x in (*self._readings, *self._frozen)]
+        return [*states, *(x for other in self._others.values() for x in other.laid_aside())]
+
     def now(self, frozen: bool = False) -> tuple[Reading, tuple[Any, ...]]:
         """Return the state of now with its data; ``frozen``: all is compared."""
         for known in self._frozen if frozen else self._readings:

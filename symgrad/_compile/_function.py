@@ -176,6 +176,21 @@ class Function(Foreign, Travels, Generic[P, R]):
         fast = self._fast
         return None if fast is None or fast.pack is not None else fast.function
 
+    def laid_aside(self) -> Any:
+        """Return what is held of what the function reads now, and hold it no more.
+
+        Compiled code is kept, and found again by what is read then.
+        """
+        state = self._fast, self._others, self._captures.laid_aside()
+        self._fast, self._others = None, ()
+        return state
+
+    def taken_up(self, state: Any) -> None:
+        """Hold again what was laid aside."""
+        self._fast, self._others, readings = state
+        for reading, held in readings:
+            reading.taken_up(held)
+
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function as it may have to be compiled for."""
         out = kwargs.pop("out", None) if self._writes_out else None

@@ -203,6 +203,16 @@ class Callers:
             self._made[id(function)] = found
         return found
 
+    def laid_aside(self) -> Any:
+        """Return the words and whose they are, and hold them no more."""
+        state = self._watch, self._made
+        self._watch, self._made = None, {}
+        return state
+
+    def taken_up(self, state: Any) -> None:
+        """Hold again what was laid aside."""
+        self._watch, self._made = state
+
     def _watched(self) -> Watch | None:
         """Return the words that are as they are now; None if they cannot tell it."""
         if self._left[0] > 0:

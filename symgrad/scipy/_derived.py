@@ -21,6 +21,7 @@ import scipy
 import scipy.optimize
 
 from .._api._at_values import jvp, remembered
+from .._api._lent import Lent, borrowed
 from .._api._matrices import hessian, jacobian
 from .._api._transforms import compile, grad, value_and_grad
 from .._compile import Function
@@ -37,15 +38,13 @@ from ._given import as_tuple, start_of
 # the user's functions alone.
 
 
-def _called(
-    f: Callable[..., Any], heads: int, names: tuple[str, ...], spread: bool, x: Any, *rest: Any
-) -> Any:
+def _called(f: Any, heads: int, names: tuple[str, ...], spread: bool, x: Any, *rest: Any) -> Any:
     """Return ``f`` of x and the rest of its arguments, all by position.
 
     Parameters
     ----------
     f:
-        The user's function.
+        The user's function, or a list that holds it.
     heads:
         How many of the rest come before x.
     names:
@@ -55,9 +54,10 @@ def _called(
     x, rest:
         The arguments.
     """
+    function = f[0] if type(f) is list else f
     count = len(rest) - len(names)
     given = dict(zip(names, rest[count:], strict=True))
-    return f(*rest[:heads], *(x if spread else (x,)), *rest[heads:count], **given)
+    return function(*rest[:heads], *(x if spread else (x,)), *rest[heads:count], **given)
 
 
 def _array(call: Callable[..., Any], *args: Any) -> Any:
@@ -194,6 +194,7 @@ class Derived:
         self._at_start = self._by_differences = False
         self._count: int | None = None
         self._last: dict[str, tuple[Any, Any]] = {}
+        self._lent: dict[int, Lent | None] = {}
 
     def starts(self, x: Any, *asked: Callable[[Any], Any]) -> bool:
         """Tell whether what is ``asked`` can be computed at the first point, else say why not.
@@ -306,7 +307,7 @@ class Derived:
         reason = None
         for k, (function, form, rest) in enumerate(self._ways):
             try:
-                found = remembered(function, maker, *form)(*at, *rest)
+                found = self._compiled(function, maker, *form)(*at, *rest)
             except Exception as why:  # noqa: BLE001 - whatever keeps it from being traced
                 reason = reason or why
             else:
@@ -314,6 +315,17 @@ class Derived:
                 return found
         self._fall_back(point, reason)
         return instead()
+
+    def _compiled(
+        self, function: Callable[..., Any], maker: Callable[..., Function], *form: Any
+    ) -> Function:
+        """Return what ``maker`` makes of a function, which is compiled once."""
+        if id(function) not in self._lent:
+            self._lent[id(function)] = borrowed(function)
+        lent = self._lent[id(function)]
+        if lent is None or not lent.serves(function):  # when the solve has ended
+            return remembered(function, maker, *form)
+        return lent.made(maker, *form)
 
     def _fall_back(self, x: Any, why: Any) -> None:
         """Take differences from now on, with a warning; at the first point SciPy is to do that.

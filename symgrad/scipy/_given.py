@@ -13,6 +13,7 @@ import numpy as np
 import scipy.optimize
 
 from .._api._control_flow import followed
+from .._api._lent import borrowing
 from .._op import refuse
 from .._ops.np_common import is_traced
 from .._state import now
@@ -101,7 +102,8 @@ def solver(
         @functools.wraps(plain)
         def solve(*args: Any, **kwargs: Any) -> Any:
             if now().guards is None:
-                return plain(*args, **kwargs)
+                with borrowing():
+                    return plain(*args, **kwargs)
             if not any(map(_is_given_traced, (*args, *kwargs.values()))):
                 with contextlib.suppress(UnsupportedError, TraceError), attempt():
                     return watching(*args, **kwargs)

@@ -159,6 +159,8 @@ def minimize(
         if jac is None or jac is False:
             traced = f.starts(x, f.fun)
             fun, jac = (f.fun, f.gradient) if traced else (fun, jac)
+            if not traced and name in _HESSIAN | _PRODUCT:
+                f.plain(x)  # SciPy would miss a Jacobian before it meets the function's own error
         if traced and name in _HESSIAN | _PRODUCT and hess is None and hessp is None:
             if sparse or not large or name in _HESSIAN:
                 hess = whole.hessian if whole.starts(x, whole.hessian) else None
@@ -201,7 +203,8 @@ def _by_ipopt(
     if tol is not None:
         given.setdefault("tol", tol)
     problem = nlp(
-        partial(_with, fun, args), partial(_together, parts) if parts else None, x,
+        partial(_with, fun, args),
+        partial(_together, [p[1] for p in parts], *(p[0] for p in parts)) if parts else None, x,
         bounds=_pair(bounds, x.size),
         limits=([p[2] for p in parts], [p[3] for p in parts]) if parts else None,
     )  # fmt: skip
@@ -212,8 +215,9 @@ def _with(f: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
     return f(x, *args)
 
 
-def _together(parts: Any, x: Any) -> list[Any]:
-    return [as_array(g(x, *args)) for g, args, _, _ in parts]
+def _together(given: Any, *functions_and_x: Any) -> list[Any]:
+    *functions, x = functions_and_x
+    return [as_array(g(x, *args)) for g, args in zip(functions, given, strict=True)]
 
 
 def _product(A: Any, x: Any) -> Any:
