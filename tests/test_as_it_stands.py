@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.linalg
 import scipy.optimize
 import scipy.special
@@ -443,3 +444,34 @@ def test_riemanns_zeta_function_is_hurwitzs_without_its_parameter() -> None:
     x = np.array([1.5, 2.0, 7.0])
     for f in (scipy.special.zeta, lambda x: scipy.special.zeta(x, q=2.5)):
         np.testing.assert_allclose(sg.compile(lambda x, f=f: f(x))(x), f(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("nested", [lambda d: d, lambda d: [d], lambda d: {"d": (d, 1)}])
+def test_objects_of_scipy_among_the_arguments(nested: Any) -> None:
+    """Distributions, frozen or not, their methods, splines: as those that a function reads."""
+    grid = np.linspace(0.0, 5.0, 9)
+
+    def given(argument: Any) -> Any:
+        while not callable(argument) and not hasattr(argument, "logpdf"):
+            argument = next(iter(argument.values())) if isinstance(argument, dict) else argument[0]
+        return argument
+
+    def density(x: Any, d: Any) -> Any:
+        return np.sum(given(d).logpdf(x))
+
+    def called(x: Any, f: Any) -> Any:
+        return np.sum(given(f)(x))
+
+    stats, interpolate = scipy.stats, scipy.interpolate
+    x = np.array([0.7, 1.3])
+    cases = [
+        (density, stats.norm, -x), (density, stats.norm(0.0, 2.0), -x / 4),
+        (density, stats.gamma(2.0), 1 / x - 1),
+        (density, stats.multivariate_normal(np.ones(2)), 1 - x),
+        (called, stats.norm.logpdf, -x),
+        (called, interpolate.CubicSpline(grid, grid**3), 3 * x**2),
+        (called, interpolate.make_interp_spline(grid, grid**3), 3 * x**2),
+        (called, interpolate.interp1d(grid, 2 * grid), [2.0, 2.0]),
+    ]  # fmt: skip
+    for function, made, exact in cases:
+        np.testing.assert_allclose(sg.grad(function)(x, nested(made)), exact, rtol=1e-12)

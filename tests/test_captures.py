@@ -1179,3 +1179,13 @@ def test_functions_that_assert() -> None:
     np.testing.assert_array_equal(f(np.ones(2)), [2.0, 2.0])
     weight = 3.0
     np.testing.assert_array_equal(f(np.ones(2)), [3.0, 3.0])
+
+
+def test_modules_among_the_arguments_are_looked_at() -> None:
+    config = types.ModuleType("config")
+    config.k = 2.0  # type: ignore[attr-defined]
+    slope = sg.grad(lambda x, module: module.k * x)
+    for k in (2.0, 3.0, 4.0):
+        config.k = k  # type: ignore[attr-defined]
+        assert slope(1.0, config) == k
+    assert sg.grad(lambda x, xp: xp.sum(xp.array([x, 2 * x])))(1.0, np) == 3.0

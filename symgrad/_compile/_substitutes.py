@@ -123,8 +123,8 @@ class Substitutes:
         return self.root(value)
 
     def given(self, arguments: Any) -> Any:
-        """Return arguments with copies for originals, for a copied function."""
-        return _changed(arguments, self.of) if self._adapted else arguments
+        """Return arguments with copies and versions for originals, for a copied function."""
+        return _changed(arguments, self.root) if self._adapted else arguments
 
     def outside(self, result: Any) -> Any:
         """Return what a copied function has returned with originals for copies."""

@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._runtime._universal import origin_of
+from ._versions import version_of
 
 #: Names in code that may read any attribute of an object.
 ANY = frozenset(
@@ -382,6 +383,10 @@ def is_read(value: Any) -> bool:
         return True
     if python_of(value) is not None:
         return True
+    if kind is ModuleType:
+        return True
+    if kind.__module__.startswith("scipy."):  # a distribution, a spline
+        return version_of(value) is not value
     return kind in (SimpleNamespace, Namespace) or (
         users_class(kind) and not isinstance(value, Enum)
     )
