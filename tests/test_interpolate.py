@@ -64,6 +64,9 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
     for k in range(6):
         case("spline", lambda y, q, k=k: si.make_interp_spline(X, y, k)(q), Y, INSIDE)
         case("spline slope", lambda x, y, q, k=k: si.make_interp_spline(x, y, k)(q, 1), X, Y, Q)
+    for k in range(1, 6):
+        case("splrep", lambda y, q, k=k: si.splev(q, si.splrep(X, y, k=k)), Y, INSIDE)
+        case("splrep", lambda x, y, q, k=k: si.splev(q, si.splrep(x, y, k=k, s=0)), X, Y, INSIDE)
     for ends in ("natural", "clamped", "not-a-knot", ([(1, 0.3)], [(2, -0.5)])):
         case("ends", lambda y, q, e=ends: si.make_interp_spline(X, y, 3, bc_type=e)(q), Y, Q)
     case("spline axis", lambda y, q: si.make_interp_spline(X, y, axis=1)(q), MANY, INSIDE)

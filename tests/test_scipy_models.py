@@ -201,6 +201,12 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
                 ),
                 IMAGE, where, mode=mode, order=order,
             )  # fmt: skip
+        for factor in (0.6, 1.3, (1.7, 2.0)):
+            case(
+                "zoom", lambda x, mode, by: image.zoom(x, by, mode=mode, cval=0.7), IMAGE,
+                mode=mode, by=factor,
+            )  # fmt: skip
+            case("zoom", lambda x, by: image.zoom(x, by, order=1), IMAGE, by=factor)
         case("shift", lambda x, mode: image.shift(x, [0.3, -0.7], mode=mode), IMAGE, mode=mode)
     for n in (1, 2, 3, 4, 5, 8, 9):
         x = np.sort(RNG.normal(size=n))

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.interpolate
 
 from .. import numpy as traced_numpy
+from .._ops.np_common import is_traced
+from .._trace._namespace import holds
 from ._pieces import axis_of, beside, moved, search, take, wrapped
 from ._replacing import floats, refuse_option
 
@@ -116,6 +119,35 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
         refuse_option("splev", "ext", ext, "ext=0")
     spline = tck if isinstance(tck, BSpline) else BSpline(*tck)
     return spline(x, der)
+
+
+def splrep(
+    x: Any, y: Any, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, task: int = 0,
+    s: Any = None, t: Any = None, full_output: int = 0, per: int = 0, quiet: int = 1,
+) -> Any:  # fmt: skip
+    """Return ``(t, c, k)`` of the spline through points, as ``scipy.interpolate.splrep``.
+
+    Parameters
+    ----------
+    x, y:
+        Places, increasing, and values there, shape ``(n,)``. What smooths (``w``, ``s``, ``t``) or
+        is periodic is for numbers.
+
+    Examples
+    --------
+    >>> t = np.arange(4.0)
+    >>> sg.grad(lambda y: splev(1.5, splrep(t, y)))(t**2).round(4)
+    array([-0.0625,  0.5625,  0.5625, -0.0625])
+    """
+    if not holds((x, y, w, t), is_traced):
+        return scipy.interpolate.splrep(x, y, w, xb, xe, k, task, s, t, full_output, per, quiet)
+    smooths = s if s is not None else w
+    for name, value in (("w or s", smooths), ("task", task), ("t", t), ("full_output", full_output),
+                        ("per", per), ("xb", xb), ("xe", xe)):  # fmt: skip
+        if value is not None and not np.all(value == 0):
+            refuse_option("splrep", name, value, "splrep(x, y, s=0), or symgrad.scipy's BSpline")
+    spline = make_interp_spline(x, y, k)
+    return spline.t, np.concatenate([spline.c, np.zeros(k + 1)]), k  # as long as the knots
 
 
 # ---------------------------------------------------------------- through points

@@ -30,7 +30,7 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
             SmoothBivariateSpline LSQBivariateSpline
         """),
         (PASSED, "makes knots and coefficients outside; splev and BSpline are traced", """
-            splrep splprep make_lsq_spline make_smoothing_spline make_splrep
+            splprep make_lsq_spline make_smoothing_spline make_splrep
             make_splprep generate_knots bisplrep
         """),
         (REFUSED, "searches the points: RBFInterpolator and RegularGridInterpolator are traced", """

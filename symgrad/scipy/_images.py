@@ -206,6 +206,31 @@ def shift(
     return _at_places(image, grid, order, mode, cval, prefilter)
 
 
+@filters(scipy.ndimage.zoom)
+def zoom(
+    input: Any, zoom: Any, output: Any = None, order: int = 3, mode: str = "constant",
+    cval: Any = 0.0, prefilter: bool = True, *, grid_mode: bool = False,
+) -> Any:  # fmt: skip
+    """The image with more or fewer points, as ``scipy.ndimage.zoom``.
+
+    Examples
+    --------
+    >>> sg.jacobian(lambda x: zoom(x, 1.5, order=1))(np.ones(2))
+    array([[1. , 0. ],
+           [0.5, 0.5],
+           [0. , 1. ]])
+    """
+    if grid_mode:
+        refuse_option("zoom", "grid_mode", grid_mode, "grid_mode=False")
+    image = floats(input)
+    rows = [int(n) for n in image.shape]
+    factors = np.broadcast_to(zoom, len(rows))
+    wanted = [round(n * float(by)) for n, by in zip(rows, factors, strict=True)]
+    steps = [(n - 1) / (m - 1) if m > 1 else 1.0 for n, m in zip(rows, wanted, strict=True)]
+    grid = np.indices(tuple(wanted)) * np.reshape(steps, (-1, *([1] * len(rows))))
+    return _at_places(image, grid, order, mode, cval, prefilter)
+
+
 # ---------------------------------------------------------------- ranks of neighbours
 
 

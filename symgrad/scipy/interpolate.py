@@ -19,7 +19,14 @@ from __future__ import annotations
 import scipy.interpolate
 
 from .._trace._namespace import offering
-from ._bsplines import BivariateSpline, BSpline, RectBivariateSpline, make_interp_spline, splev
+from ._bsplines import (
+    BivariateSpline,
+    BSpline,
+    RectBivariateSpline,
+    make_interp_spline,
+    splev,
+    splrep,
+)
 from ._fates import reasons
 from ._pieces import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, PchipInterpolator, PPoly
 from ._scattered import RBFInterpolator, RegularGridInterpolator, interp1d, interpn
@@ -39,6 +46,7 @@ __all__ = [
     "interpn",
     "make_interp_spline",
     "splev",
+    "splrep",
 ]
 
 __getattr__, __dir__ = offering(scipy.interpolate, globals(), reasons("interpolate"))

@@ -38,6 +38,7 @@ from ._images import (
     minimum_filter,
     minimum_filter1d,
     shift,
+    zoom,
 )
 from ._replacing import floats, refuse_option
 
@@ -46,6 +47,7 @@ __all__ = [
     "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace", "laplace",
     "map_coordinates", "maximum_filter", "maximum_filter1d", "median_filter", "minimum_filter",
     "minimum_filter1d", "prewitt", "shift", "sobel", "uniform_filter", "uniform_filter1d",
+    "zoom",
 ]  # fmt: skip
 
 
