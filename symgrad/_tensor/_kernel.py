@@ -6,18 +6,18 @@ exactly what the NumPy rules read; its rounding is promised, so that it gives th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from .._api._transforms import compile
-from .._graph import Input, Literal, apart, remade
+from .._graph import Input, Literal, apart, topological
 from .._graph import Node as GraphNode
 from .._reverse import pull_back
 from .._state import within
-from .._trace import Traced, as_node
+from .._trace import Traced, as_node, substitute
 from ._node import AccumulateGrad, Backward, Node
 
 
@@ -68,43 +68,21 @@ def build(order: Sequence[Node], gradient: Any) -> Kernel:
         nodes, read, constants = _recorded(order)
         wrt = [nodes[n] for n in leaves]
         found = pull_back([nodes[order[0]]], [start], wrt)
-    pulled = [
-        g if g is not None else as_node(Traced(Literal(0.0, x.dtype)) * np.ones(x.shape, x.dtype))
-        for g, x in zip(found, wrt, strict=True)
-    ]
+        zeros = (Traced(Literal(0.0, x.dtype)) * np.ones(x.shape, x.dtype) for x in wrt)
+        pulled = [as_node(z) if g is None else g for g, z in zip(found, zeros, strict=True)]
+        given = [Input(f"r{k}", x.shape, x.dtype) for k, x in enumerate(read)]
+        pulled = substitute(pulled, dict(zip(read, given, strict=True)))
     place: dict[GraphNode, tuple[int, int | None]] = {
         nodes[n]: (order.index(n), None) for n in leaves
     }
     place |= {x: (order.index(n), slot) for (n, slot), x in constants.items()}
-    given = {start, *read}
-    more = [n for n in _behind(pulled, given) if n in place]
+    more = [n for n in topological(pulled) if n in place]
 
     def backward(*values: Any) -> Any:
-        new = dict(zip([start, *read, *more], map(as_node, values), strict=True))
-        for node in _behind(pulled, new):
-            with within(where=node.where):
-                new[node] = remade(node, tuple(new[x] for x in node.operands))
-        return tuple(Traced(new[n]) for n in pulled)
+        swap = dict(zip([start, *given, *more], map(as_node, values), strict=True))
+        return tuple(map(Traced, substitute(pulled, swap)))
 
     return Kernel(compile(backward, dynamic=False, rounding="numpy"), tuple(place[n] for n in more))
-
-
-def _behind(outputs: Sequence[GraphNode], given: Container[GraphNode]) -> list[GraphNode]:
-    """Return the nodes that ``outputs`` need beside those given, operands first."""
-    done: set[GraphNode] = set()
-    order: list[GraphNode] = []
-    stack = [n for n in outputs if n not in given]
-    while stack:
-        node = stack[-1]
-        waiting = [x for x in node.operands if x not in done and x not in given]
-        if waiting and node not in done:
-            stack += waiting
-            continue
-        stack.pop()
-        if node not in done:
-            done.add(node)
-            order.append(node)
-    return order
 
 
 def _recorded(
