@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.interpolate as si
+import scipy.spatial
 
 import symgrad as sg
+from symgrad.errors import UnsupportedError
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
 
@@ -25,6 +27,7 @@ ON_GRID = RNG.uniform([0, -1], [5, 1], (4, 2))
 IN_SOLID = RNG.uniform([0, -1, 0], [5, 1, 2], (4, 3))
 POINTS, AT = RNG.uniform(size=(12, 2)), RNG.uniform(size=(5, 2))
 HEIGHTS = RNG.normal(size=12)
+SPACE = RNG.normal(size=(12, 3))
 
 
 def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
@@ -64,9 +67,6 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
     for k in range(6):
         case("spline", lambda y, q, k=k: si.make_interp_spline(X, y, k)(q), Y, INSIDE)
         case("spline slope", lambda x, y, q, k=k: si.make_interp_spline(x, y, k)(q, 1), X, Y, Q)
-    for k in range(1, 6):
-        case("splrep", lambda y, q, k=k: si.splev(q, si.splrep(X, y, k=k)), Y, INSIDE)
-        case("splrep", lambda x, y, q, k=k: si.splev(q, si.splrep(x, y, k=k, s=0)), X, Y, INSIDE)
     for ends in ("natural", "clamped", "not-a-knot", ([(1, 0.3)], [(2, -0.5)])):
         case("ends", lambda y, q, e=ends: si.make_interp_spline(X, y, 3, bc_type=e)(q), Y, Q)
     case("spline axis", lambda y, q: si.make_interp_spline(X, y, axis=1)(q), MANY, INSIDE)
@@ -139,6 +139,34 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
         lambda y, d, q: si.RBFInterpolator(y, d, smoothing=0.3, degree=2)(q),
         POINTS, np.stack([HEIGHTS, -HEIGHTS], 1), AT,
     )  # fmt: skip
+    for k in range(1, 6):
+        case("splrep", lambda y, q, k=k: si.splev(q, si.splrep(X, y, k=k)), Y, INSIDE)
+        case("splrep", lambda x, y, q, k=k: si.splev(q, si.splrep(x, y, k=k, s=0)), X, Y, INSIDE)
+    many = np.stack([HEIGHTS, -HEIGHTS], 1)
+    fixed = si.LinearNDInterpolator(POINTS * [1, 50], many, fill_value=0.5, rescale=True)
+    near, tree = si.NearestNDInterpolator(POINTS, HEIGHTS), scipy.spatial.cKDTree(POINTS)
+    case("linear read", lambda q: fixed(q * [1, 50]), AT)
+    case("linear axes", lambda q: fixed(q[:, 0], 50 * q[:, 1]), AT)
+    case("nearest", lambda q: near(q) * q[:, 0], AT)
+    for method in ("linear", "nearest"):
+        case(
+            "griddata",
+            lambda v, q, m=method: si.griddata(POINTS, v, q, m, 0.1) + q[:, 0], HEIGHTS, AT,
+        )  # fmt: skip
+        case("griddata", lambda v, q, m=method: si.griddata(X, v, q, m, 0.1) + q, Y, Q)
+    case(
+        "griddata",
+        lambda v, q: si.griddata(tuple(POINTS.T), v, (q[:, :1], q[:, 1:]), fill_value=0.1),
+        HEIGHTS, AT,
+    )  # fmt: skip
+    case(
+        "griddata", lambda v, q: si.griddata(SPACE, v, q, fill_value=0.1), HEIGHTS, SPACE[:3] * 0.9
+    )
+    for k in (1, 2, [1, 3]):
+        case("tree", lambda q, k=k: tree.query(q, k)[0] * tree.query(q, k)[1], AT)
+        case("tree made", lambda q, k=k: scipy.spatial.KDTree(POINTS).query(q, k, p=1)[0], AT)
+    case("tree one", lambda q: tree.query(q)[0], AT[0])
+    case("tree near", lambda q: np.minimum(tree.query(q, 3, 0, 2, 0.2)[0], 1.0), AT)
     return found
 
 
@@ -157,7 +185,18 @@ def test_values_are_scipys(name: str) -> None:
     np.testing.assert_allclose(found, want, rtol=loose, atol=loose)
 
 
-DIFFERENTIATED = ("Akima", "Cubic", "ends", "RBF", "RectBivariate", "solid")
+DIFFERENTIATED = (
+    "Akima",
+    "Cubic",
+    "ends",
+    "RBF",
+    "RectBivariate",
+    "solid",
+    "linear",
+    "nearest",
+    "griddata",
+    "tree",
+)
 #: Not by differences: periodic values, nan outside, SciPy's iterations.
 WITHOUT = ("periodic", "flat", "Akima axis", "solid 75")
 
@@ -221,3 +260,13 @@ def test_beyond_is_nan() -> None:
     assert np.isnan(f(Y, Q)).tolist() == [True, False, False, False, True]
     g = sg.compile(lambda v, q: si.RegularGridInterpolator(AXES[:2], v)(q))
     assert np.isnan(g(GRID, ON_GRID + 9.0)).all()
+
+
+def test_points_that_are_searched_are_numbers() -> None:
+    for made in (scipy.spatial.KDTree, scipy.spatial.cKDTree):
+        with pytest.raises(UnsupportedError, match="points that are searched are to be numbers"):
+            sg.grad(lambda x, made=made: made(x).query(np.zeros(2))[0])(POINTS)
+    with pytest.raises(UnsupportedError, match="points that are searched are to be numbers"):
+        sg.grad(lambda x: np.sum(si.griddata(x, HEIGHTS, AT)))(POINTS)
+    with pytest.raises(UnsupportedError, match="RBFInterpolator"):
+        sg.grad(lambda v: np.sum(si.griddata(POINTS, v, AT, "cubic")))(HEIGHTS)

@@ -76,6 +76,14 @@ OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
         "scipy.interpolate", "RegularGridInterpolator",
         lambda x: (x.grid, x.values, x.method, x.bounds_error, x.fill_value),
     ),
+    "LinearNDInterpolator": (
+        "scipy.interpolate", "LinearNDInterpolator",
+        lambda x: (x, x.values.reshape(-1, *x.values_shape), x.fill_value),
+    ),
+    "NearestNDInterpolator": (
+        "scipy.interpolate", "NearestNDInterpolator", lambda x: (x, x.values)
+    ),
+    "cKDTree": ("scipy.spatial", "KDTree", lambda x: (x,)),
     "BivariateSpline": (
         "scipy.interpolate", "BivariateSpline", lambda x: (*x.tck, *x.degrees)
     ),

@@ -33,8 +33,7 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
             splprep make_lsq_spline make_smoothing_spline make_splrep
             make_splprep generate_knots bisplrep
         """),
-        (REFUSED, "searches the points: RBFInterpolator and RegularGridInterpolator are traced", """
-            griddata LinearNDInterpolator NearestNDInterpolator
+        (REFUSED, "griddata, RBFInterpolator and RegularGridInterpolator are traced", """
             CloughTocher2DInterpolator Rbf interp2d
         """),
         (REFUSED, "BSpline and PPoly are traced, with derivative and antiderivative", "*"),

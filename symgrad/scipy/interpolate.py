@@ -30,6 +30,7 @@ from ._bsplines import (
 from ._fates import reasons
 from ._pieces import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, PchipInterpolator, PPoly
 from ._scattered import RBFInterpolator, RegularGridInterpolator, interp1d, interpn
+from ._searched import LinearNDInterpolator, NearestNDInterpolator, griddata
 
 __all__ = [
     "Akima1DInterpolator",
@@ -37,11 +38,14 @@ __all__ = [
     "BivariateSpline",
     "CubicHermiteSpline",
     "CubicSpline",
+    "LinearNDInterpolator",
+    "NearestNDInterpolator",
     "PPoly",
     "PchipInterpolator",
     "RBFInterpolator",
     "RectBivariateSpline",
     "RegularGridInterpolator",
+    "griddata",
     "interp1d",
     "interpn",
     "make_interp_spline",

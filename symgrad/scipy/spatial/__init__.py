@@ -21,10 +21,13 @@ from ..._forks import late_module
 from ..._trace._namespace import offering
 from .._fates import reasons
 from .._replacing import floats, replaces
+from .._searched import KDTree
 
-__all__ = ["distance_matrix", "minkowski_distance", "minkowski_distance_p"]
+__all__ = ["KDTree", "cKDTree", "distance_matrix", "minkowski_distance", "minkowski_distance_p"]
 
 _OWN = ("distance", "transform")
+
+cKDTree = KDTree  # noqa: N816 - SciPy's name
 
 
 @replaces(scipy.spatial.minkowski_distance_p)
