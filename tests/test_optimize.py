@@ -205,6 +205,27 @@ def test_the_functions_own_error_is_raised(method: str) -> None:
         optimize.minimize(f, START, method=method)
 
 
+def test_tables_are_fitted_by_exact_derivatives() -> None:
+    """What a model gives for a column has labels; solvers take its numbers, as SciPy does."""
+    pd = pytest.importorskip("pandas")
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    table = pd.DataFrame({"x": x, "y": [1.0, 2.0, 3.0, 5.0]}, index=[4, 5, 6, 7])
+    exact = np.polyfit(x, table["y"], 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        line = optimize.curve_fit(lambda x, a, b: a * x + b, table["x"], table["y"])[0]
+        column = optimize.curve_fit(lambda t, a, b: a * t["x"] + b, table, table["y"])[0]
+        plain = optimize.curve_fit(lambda x, a, b: a * np.asarray(x) + b, table.x, table.y)[0]
+        squares = optimize.least_squares(lambda p: p[0] * table.x + p[1] - table.y, [1.0, 1.0]).x
+        given = optimize.least_squares(
+            lambda p, t: p[0] * t.x + p[1] - t["y"], [1.0, 1.0], args=(table,)
+        ).x
+    for found in (line, column, plain, squares, given):
+        np.testing.assert_allclose(found, exact, rtol=1e-9)
+    problem = sg.nlp(lambda p: np.sum(p**2), lambda p: p[0] * table.x, np.ones(2))
+    np.testing.assert_array_equal(problem.jacobian(np.ones(2)), x)
+
+
 def test_given_derivatives_are_used() -> None:
     jac = Counted(slope)
     both = Counted(lambda x: (valley(x), slope(x)))

@@ -42,10 +42,17 @@ def as_array(value: Any, dtype: Any = None) -> Any:
         if dtype is None and not weak:
             return value
         return value.astype(value.dtype if dtype is None else dtype, copy=weak)
+    if hasattr(type(value), "__symgrad_labels__"):
+        return as_array(unlabelled(value), dtype)
     if isinstance(value, (list, tuple)) and holds_traced(value):
         return np.stack([as_array(_item(v) if dtype is not None else v, dtype) for v in value])
     require_numbers(value)
     return np.asarray(value, dtype)
+
+
+def unlabelled(value: Any) -> Any:
+    """Return the traced numbers of what has labels, or the value; ``np.asarray`` has no labels."""
+    return value.values if hasattr(type(value), "__symgrad_labels__") else value
 
 
 def _item(value: Any) -> Any:

@@ -143,6 +143,8 @@ class Labelled(NDArrayOperatorsMixin):  # type: ignore[misc]
     __pandas_priority__ = 10000
     __class__ = stands_for(lambda self: type(self.labels.like))
 
+    __symgrad_labels__ = True
+
     def __init__(self, values: Any, labels: Labels) -> None:
         self.values, self.labels = values, labels
 

@@ -17,7 +17,7 @@ from .._graph import Iota
 from .._graph._types import SUPPORTED, check_dtype
 from .._op import refuse
 from .._ops import BROADCAST
-from .._ops.np_common import as_array, is_traced, reshaped, sizes
+from .._ops.np_common import as_array, is_traced, reshaped, sizes, unlabelled
 from .._shapes import Size
 from .._state import now
 from .._trace import Traced, as_traced
@@ -79,6 +79,7 @@ def array(
     >>> sg.jacobian(lambda x: np.array([x, x**2]))(3.0)
     array([1., 6.])
     """
+    object = unlabelled(object)  # noqa: A001  # NumPy's name of it
     if holds(object, is_selection):
         object = in_rows(object)  # noqa: A001  # NumPy's name of it
     if not symbolic(object):
@@ -94,6 +95,7 @@ def array(
 
 def _as(original: Callable[..., Any], fixed: str | None = None) -> Callable[..., Any]:
     def convert(a: Any, dtype: Any = None, order: Any = fixed, **kwargs: Any) -> Any:
+        a = unlabelled(a)
         if symbolic(a):
             return array(a, dtype, copy=None, order=order or "K")
         if is_selection(a):
