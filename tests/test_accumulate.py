@@ -166,3 +166,17 @@ def test_options_are_refused() -> None:
     ):
         with pytest.raises(SymgradError):
             sg.compile(f)(np.ones(3))
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.fmin, np.logaddexp])
+@pytest.mark.parametrize("kind", ["even", "sorted", "any", "one long"])
+def test_many_segments(ufunc: np.ufunc, kind: str) -> None:
+    rng = np.random.default_rng(5)
+    places = {
+        "even": np.arange(0, 60, 2), "sorted": np.sort(rng.choice(60, 20, replace=False)),
+        "any": rng.choice(60, 25), "one long": np.r_[0, np.arange(20, 40)],
+    }[kind]  # fmt: skip
+    for axis, shape in ((0, (60,)), (1, (2, 60)), (0, (60, 2))):
+        x = rng.normal(size=shape)
+        f = lambda x: ufunc.reduceat(x, places, axis=axis)  # noqa: B023, E731
+        np.testing.assert_allclose(sg.compile(f)(x), f(x), rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Filters of ``scipy.signal``: with SciPy's options, at short and at long signals."""
+"""Filters of ``scipy.signal``, with SciPy's options."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.signal as signal
-from scipy import ndimage
 from scipy.spatial.distance import pdist, squareform
 
 import symgrad as sg
@@ -88,37 +87,6 @@ def test_random_options(seed: int) -> None:
         np.testing.assert_allclose(slopes, f(x + way) - want, rtol=0, atol=10 * close * size)
         pulled = sg.grad(lambda x: np.sum(f(x) * want))(x)
         np.testing.assert_allclose(np.sum(pulled * way), np.sum(slopes * want), atol=1e-7 * size**2)
-
-
-LONG = 50_001
-FILTERS: dict[str, Callable[[Any], Any]] = {
-    "savgol_filter": lambda x: signal.savgol_filter(x, 11, 3),
-    "sosfiltfilt": lambda x: signal.sosfiltfilt(SECTIONS, x),
-    "filtfilt": lambda x: signal.filtfilt([0.2, 0.3], [1.0, -0.5], x),
-    "detrend": lambda x: signal.detrend(x, bp=[0, 10_000]),
-    "resample": lambda x: signal.resample(x, 20_000),
-    "resample_poly": lambda x: signal.resample_poly(x, 160, 147),
-    "upfirdn": lambda x: signal.upfirdn(np.arange(1.0, 9.0), x, 2, 3),
-    "decimate": lambda x: signal.decimate(x, 4),
-    "decimate, fir": lambda x: signal.decimate(x, 4, ftype="fir"),
-    "hilbert": lambda x: np.abs(signal.hilbert(x)),
-    "medfilt": lambda x: signal.medfilt(x, 3),
-    "convolve": lambda x: signal.convolve(x, x[:1000]),
-    "map_coordinates": lambda x: ndimage.map_coordinates(x, [np.arange(0.5, LONG)], mode="reflect"),
-}
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["detrend", *(pytest.param(k, marks=pytest.mark.slow) for k in FILTERS if k != "detrend")],
-)
-def test_long_signals(name: str) -> None:
-    """None of them is a matrix of as many rows and columns as there are samples."""
-    f, x = FILTERS[name], np.random.default_rng(0).normal(size=LONG)
-    want = f(x)
-    value, slope = sg.value_and_grad(lambda x: np.sum(f(x) ** 2))(x)
-    assert slope.shape == x.shape
-    np.testing.assert_allclose(value, np.sum(want**2), rtol=1e-9)
 
 
 def test_distances_of_one_point() -> None:

@@ -283,5 +283,32 @@ def reduced_at(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any 
         return np.moveaxis(ufunc.reduce(rows[:1], axis=0, keepdims=True)[:0], 0, axis)
     starts = [int(place) for place in places]
     parts = [rows[a : max(b, a + 1)] for a, b in itertools.pairwise(starts)]
-    parts.append(rows[starts[-1] :])
-    return np.stack([ufunc.reduce(part, axis=0) for part in parts], axis=axis)
+    last = ufunc.reduce(rows[starts[-1] :], axis=0)
+    many = _segments(ufunc, rows, places)
+    if many is None:
+        return np.stack([*(ufunc.reduce(part, axis=0) for part in parts), last], axis=axis)
+    return np.moveaxis(np.concatenate([many, last[np.newaxis]]), 0, axis)
+
+
+#: Ufuncs for which an element counts as often as it is met, and those for which it counts once.
+_COUNTING, _ONCE = (np.add, np.multiply), (np.maximum, np.minimum, np.fmax, np.fmin)
+
+
+def _segments(ufunc: np.ufunc, rows: Any, places: Any) -> Any:
+    """Return the reduced segments but the last, as one reduction of a matrix of their elements.
+
+    None where they are few, or of lengths too different for a matrix.
+    """
+    lengths = np.maximum(np.diff(places), 1)
+    if len(lengths) < 16 or ufunc not in (*_COUNTING, *_ONCE):
+        return None
+    width = lengths.max()
+    if len(lengths) * width > 4 * lengths.sum():
+        return None
+    steps = np.arange(width)
+    inside = steps < lengths[:, np.newaxis]
+    found = rows[places[:-1, np.newaxis] + np.where(inside, steps, 0)]
+    if ufunc in _COUNTING and not inside.all():
+        inside = inside.reshape(*inside.shape, *(1,) * (found.ndim - 2))
+        found = np.where(inside, found, found.dtype.type(ufunc.identity))
+    return ufunc.reduce(found, axis=1)

@@ -9,6 +9,7 @@ import scipy.interpolate
 
 from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
+from .._ops.np_linalg import solve_banded
 from .._trace._namespace import holds
 from ._pieces import axis_of, beside, moved, search, take, wrapped
 from ._replacing import floats, refuse_option
@@ -193,16 +194,18 @@ def make_interp_spline(
     join = traced_numpy.concatenate
     if k == 0:
         return BSpline(join([x, x[-1:]]), values, 0, axis=axis)
+    piece = None  # of each place: known where the knots follow from the places
     if t is None:
-        if k == 1:
-            inner, ends = x[1:-1], 2
-        elif left or right:
-            inner, ends = x, k
+        if left or right:
+            piece, inner, ends = np.arange(n) + k, x, k
         else:
             middle = 0.5 * (x[1:] + x[:-1]) if k % 2 == 0 else x
-            cut = k // 2 if k % 2 == 0 else (k + 1) // 2
-            inner, ends = middle[cut : int(middle.shape[0]) - cut], k + 1
+            cut = (k + 1) // 2
+            piece, ends = np.arange(n) + k - k // 2, k + 1
+            inner = middle[cut : int(middle.shape[0]) - cut]
         t = join([np.repeat(x[:1], ends), inner, np.repeat(x[-1:], ends)])
+    elif not holds((x, t), is_traced):
+        piece = np.searchsorted(np.asarray(t), np.asarray(x), side="right") - 1
     t = floats(t)
     count = int(t.shape[0]) - k - 1
     if count - n != len(left) + len(right):
@@ -210,17 +213,52 @@ def make_interp_spline(
             f"The number of derivatives at boundaries does not match: expected {count - n}, got "
             f"{len(left)}+{len(right)}"
         )
-    basis = BSpline(t, np.eye(count), k)
+    known = join([
+        *(np.broadcast_to(floats(v), y.shape[1:])[None] for _, v in left), y,
+        *(np.broadcast_to(floats(v), y.shape[1:])[None] for _, v in right),
+    ]).reshape((count, -1))  # fmt: skip
+    if piece is None:  # knots of other places, or traced ones
+        basis = BSpline(t, np.eye(count), k)
+        first, last = ([basis(x[e], d)[None] for d, _ in c] for e, c in ((0, left), (-1, right)))
+        found = np.linalg.solve(join([*first, basis(x), *last]), known)
+    else:
+        own = np.eye(k + 1)  # the splines that are not zero at an end
+        first = [BSpline(t[: 2 * k + 2], own, k)(x[0], order) for order, _ in left]
+        last = [BSpline(t[-2 * k - 2 :], own, k)(x[-1], order) for order, _ in right]
+        piece = np.clip(piece, k, count - 1)
+        rows = join([*(v[None] for v in first), _nonzero(x, t, k, piece), *(v[None] for v in last)])
+        starts = np.concatenate([[0] * len(left), piece - k, [count - k - 1] * len(right)])
+        found = solve_banded((k, k), _band(rows, starts, k), known)
+    return BSpline(t, np.moveaxis(found.reshape((count, *y.shape[1:])), 0, axis), k, axis=axis)
 
-    def given(conditions: list[Any], end: Any) -> tuple[list[Any], list[Any]]:
-        rows = [basis(end, order)[None] for order, _ in conditions]
-        return rows, [np.broadcast_to(floats(v), y.shape[1:])[None] for _, v in conditions]
 
-    (first, at_first), (last, at_last) = given(left, x[0]), given(right, x[-1])
-    matrix = join([*first, basis(x), *last])
-    known = join([*at_first, y, *at_last])
-    c = np.linalg.solve(matrix, known.reshape((count, -1))).reshape((count, *y.shape[1:]))
-    return BSpline(t, np.moveaxis(c, 0, axis), k, axis=axis)
+def _nonzero(x: Any, t: Any, k: int, piece: Any) -> Any:
+    """Return for each place the values of the k + 1 splines that are not zero in its piece.
+
+    Piegl and Tiller, The NURBS Book, algorithm A2.2.
+    """
+    found: list[Any] = [np.ones_like(x)]
+    for r in range(1, k + 1):
+        saved, new = 0.0, []
+        for m in range(r):
+            right, left = take(t, piece + m + 1), take(t, piece + 1 - r + m)
+            share = found[m] / (right - left)
+            new.append(saved + (right - x) * share)
+            saved = (x - left) * share
+        found = [*new, saved]
+    return traced_numpy.stack(found, axis=1)
+
+
+def _band(rows: Any, starts: Any, k: int) -> Any:
+    """Return a matrix, of which each row has numbers from a column on, as LAPACK has bands."""
+    count, width = map(int, rows.shape)
+    columns = starts.astype(np.int64)[:, None] + np.arange(width)
+    place = np.full((2 * k + 1) * count, count * width)  # of the zero behind the numbers
+    place[(k + np.arange(count)[:, None] - columns) * count + columns] = np.arange(
+        count * width
+    ).reshape(count, width)
+    flat = traced_numpy.concatenate([rows.reshape(-1), np.zeros(1)])
+    return take(flat, place).reshape((2 * k + 1, count))
 
 
 def _conditions(given: Any) -> list[Any]:

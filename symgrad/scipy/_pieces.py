@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as traced_numpy
+from .._ops.np_linalg import solve_banded
 from ..errors import ArgumentError, ShapeError
 from ._replacing import floats, refuse_option
 
@@ -196,13 +197,27 @@ def _periodic_slopes(x: Any, y: Any) -> Any:
     slope = np.diff(y, axis=0) / beside(dx, y)
     n = int(dx.shape[0])
     before, mean = np.roll(dx, 1), np.roll(slope, 1, axis=0)
-    eye = np.eye(n)
-    matrix = (
-        np.diag(2 * (before + dx)) + dx[:, None] * np.roll(eye, -1, axis=1)
-        + before[:, None] * np.roll(eye, 1, axis=1)
-    )  # fmt: skip
     right = 3 * (beside(dx, y) * mean + beside(before, y) * slope)
-    found = np.linalg.solve(matrix, right.reshape((n, -1))).reshape(slope.shape)
+    main = 2 * (before + dx)
+    if n < 3:  # the neighbours on both sides are the same
+        eye = np.eye(n)
+        left, other = dx[:, None] * np.roll(eye, -1, 1), before[:, None] * np.roll(eye, 1, 1)
+        matrix = np.diag(main) + left + other
+        found = np.linalg.solve(matrix, right.reshape((n, -1))).reshape(slope.shape)
+    else:
+        # But for the corners the matrix is tridiagonal; they are a matrix of rank one, and the
+        # system is solved by the formula of Sherman and Morrison.
+        start, top, bottom = main[0], dx[0], before[-1]
+        join = traced_numpy.concatenate
+        inner = main[1:-1]
+        main = join([2 * main[:1], inner, (main[-1] + top * bottom / start)[None]])
+        corner = join([-start[None], 0 * inner, bottom[None]])
+        both = join([right.reshape((n, -1)), corner[:, None]], axis=1)
+        both = _tridiagonal(dx[1:], main, before[:-1], both)
+        plain, bent = both[:, :-1], both[:, -1]
+        weight = -top / start
+        share = (plain[0] + weight * plain[-1]) / (1 + bent[0] + weight * bent[-1])
+        found = (plain - bent[:, None] * share).reshape(slope.shape)
     same = np.all(np.abs(y[0] - y[-1]) <= 1e-15 * (1 + np.abs(y[-1])))
     return np.where(same, traced_numpy.concatenate([found, found[:1]]), np.nan)
 
@@ -244,9 +259,15 @@ def _slopes(x: Any, y: Any, bc_type: Any) -> Any:
         right.insert(place, value[None])
         (above if start else below).insert(place, next_[None])
     join = traced_numpy.concatenate
-    matrix = np.diag(join(main)) + np.diag(join(above), 1) + np.diag(join(below), -1)
     flat = join(right).reshape((n, -1))
-    return np.linalg.solve(matrix, flat).reshape(y.shape)
+    return _tridiagonal(join(below), join(main), join(above), flat).reshape(y.shape)
+
+
+def _tridiagonal(below: Any, main: Any, above: Any, right: Any) -> Any:
+    """Return the solution of a system of three diagonals."""
+    zero, join = np.zeros(1), traced_numpy.concatenate
+    band = traced_numpy.stack([join([zero, above]), main, join([below, zero])])
+    return solve_banded((1, 1), band, right)
 
 
 class PchipInterpolator(CubicHermiteSpline):

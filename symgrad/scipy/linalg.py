@@ -27,6 +27,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.fft
 import scipy.linalg
 
 from .. import numpy as traced_numpy
@@ -246,9 +247,21 @@ def convolution_matrix(a: Any, n: Any, mode: str = "full") -> Any:
 
 @replaces(scipy.linalg.matmul_toeplitz)
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
-    """Product of a Toeplitz matrix and an array, by the full matrix."""
+    """Product of a Toeplitz matrix and an array, by Fourier transforms where it is large."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
-    return toeplitz(c, r) @ traced_numpy.asarray(x)
+    x = traced_numpy.asarray(x)
+    c = _vector(c)
+    r = np.conj(c) if r is None else _vector(r)
+    rows, columns = int(c.shape[0]), int(r.shape[0])
+    if rows * columns <= 1 << 14 or "c" in (c.dtype.kind, r.dtype.kind, x.dtype.kind):
+        return toeplitz(c, r) @ x
+    if int(x.shape[0]) != columns:
+        raise ShapeError(f"matmul_toeplitz: {columns} columns, and x of shape {x.shape}")
+    length = scipy.fft.next_fast_len(rows + columns - 1, True)
+    gap = np.zeros(length - rows - columns + 1)
+    around = np.concatenate([c, gap, np.flip(r[1:])])  # a circulant matrix that holds it
+    factors = np.fft.rfft(around).reshape((-1, *(1,) * (x.ndim - 1)))
+    return np.fft.irfft(factors * np.fft.rfft(x, length, axis=0), length, axis=0)[:rows]
 
 
 @replaces(scipy.linalg.leslie)

@@ -27,6 +27,8 @@ import scipy.signal
 from .. import numpy as traced_numpy
 from .._api._control import scan
 from .._ops.np_common import is_traced
+from .._trace import as_node
+from .._trace._known import known_value
 from .._trace._namespace import holds, offering
 from ._convolutions import convolve, convolve2d, correlate, correlate2d, fftconvolve, oaconvolve
 from ._fates import reasons
@@ -200,6 +202,8 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
     """Filter forward and backward by sections of numbers, as ``scipy.signal.sosfiltfilt``."""
     if holds(sos, is_traced):
+        sos = known_value(as_node(traced_numpy.asarray(sos)))  # of signal.butter, in the function
+    if sos is None:
         refuse_option("sosfiltfilt", "sos", "...", "filtfilt(b, a, x), whose b and a may be traced")
     sections = np.atleast_2d(np.asarray(sos, float))
     rest = scipy.signal.sosfilt_zi(sections)
