@@ -16,6 +16,7 @@ The rules, in the order in which they decide:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,13 @@ ARRAY_NEST = 20_000
 #: 1600); shorter ones run slower.
 SCALAR_NEST = 400
 
+#: Most reductions of a short nest, each of which wants a register. What another nest needs from
+#: this one, too, is then written, so long arrays go past memory once with all of theirs.
+MOST_FOLDS = 32
+
+#: Elements of an array that stays in the nearest cache.
+NEAR = 1024
+
 #: Recompute rather than store up to this cost; a store with its load is about 4.
 CHEAP = 4
 
@@ -48,6 +56,11 @@ def weight(node: Node) -> int:
     if isinstance(lower, Instr):
         return 6 if lower.f == "fdiv" else 1
     return 2 if isinstance(lower, Intrinsic) else 20
+
+
+def _is_near(domain: Shape) -> bool:
+    """Tell whether what a nest over ``domain`` writes is at hand for the next one."""
+    return all(isinstance(d, int) for d in domain) and math.prod(map(int, domain)) <= NEAR
 
 
 @dataclass(eq=False)
@@ -228,6 +241,7 @@ class _Planner:
             task = self.tasks[k]
             assert isinstance(task, Nest)
             task.reductions.append(node)
+            task.full |= len(task.reductions) >= MOST_FOLDS and _is_near(domain)
             self.at[node] = k
             self.stored[node] = None
         elif kind in ("assemble", "scatter"):
@@ -257,7 +271,7 @@ class _Planner:
         assert isinstance(task, Nest)
         task.nodes.append(node)
         self.at[node] = k
-        task.full = len(task.nodes) >= (ARRAY_NEST if task.domain else SCALAR_NEST)
+        task.full |= len(task.nodes) >= (ARRAY_NEST if task.domain else SCALAR_NEST)
 
     def assemble(self, node: Node) -> None:
         """Write each part from a nest over the part's shape; ready after the last."""

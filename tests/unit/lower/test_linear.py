@@ -10,8 +10,9 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad._lower import _values
+from symgrad._lower._plan import MOST_FOLDS, Nest, plan
 from symgrad._lower._windows import _apart
-from symgrad._pipeline import lower
+from symgrad._pipeline import legal, lower
 
 COUNT = 200
 
@@ -64,3 +65,17 @@ def test_rows_of_one_form_are_not_compared() -> None:
     assert _apart([(k + 2, sp.Integer(j)) for j in range(5000)])
     assert _apart([(k, sp.Integer(0)), (sp.Integer(3), sp.Integer(1))])
     assert not _apart([(k, sp.Integer(0)), (sp.Integer(3), sp.Integer(0))])
+
+
+def sums(x: Any) -> Any:
+    return np.array([np.sum(np.sin(x[k : k + 50]) * x[k + 2 : k + 52]) for k in range(COUNT)])
+
+
+def test_short_reductions_have_registers() -> None:
+    """A loop with hundreds of sums keeps none of them in a register."""
+    x = np.random.default_rng(0).uniform(0.0, 1.0, COUNT + 52)
+    made = plan(legal(sg.compile(sums).program(x), vector_math=False))
+    counts = [len(task.reductions) for task in made.tasks if isinstance(task, Nest)]
+    assert sum(counts) == COUNT
+    assert max(counts) == MOST_FOLDS
+    np.testing.assert_allclose(sg.compile(sums)(x), sums(x), rtol=1e-14)
