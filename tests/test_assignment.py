@@ -1135,3 +1135,46 @@ def summed_into(x: Any) -> Any:
 def test_functions_write_where_their_fourth_argument_says(f: Callable[[Any], Any]) -> None:
     x = np.array([0.1, 0.6, 1.0, 0.2])
     np.testing.assert_array_equal(sg.compile(f)(x), f(x))
+
+
+def test_writes_through_diagonals_of_einsum() -> None:
+    """They are views that NumPy writes to; those of ``np.diagonal`` are not."""
+
+    def f(x: Any) -> Any:
+        eye, scaled = np.zeros_like(x), np.zeros_like(x, dtype=complex)
+        np.einsum("ijj->ij", eye)[...] = 1.0
+        np.einsum("ijj->ij", eye)[:, 1:] *= x[:, 0, 1:]
+        np.einsum("ijj->ij", scaled)[...] = 1 / np.sqrt(x[:, 0] + 1j)
+        y = x[0].copy()
+        diagonal = np.einsum("ii->i", y)
+        diagonal[1:] += y[0, 1:]
+        y[0] *= 2.0
+        return np.sum((eye @ x) ** 2) + np.sum(np.abs(scaled @ x)) + np.sum(y**2 * diagonal)
+
+    x = np.random.default_rng(4).uniform(1, 2, (2, 3, 3))
+    np.testing.assert_allclose(sg.compile(f)(x), f(x), rtol=1e-14)
+    slopes = np.zeros_like(x)
+    for place in np.ndindex(x.shape):
+        step = np.zeros_like(x)
+        step[place] = 1e-5
+        slopes[place] = (f(x + step) - f(x - step)) / 2e-5
+    np.testing.assert_allclose(sg.grad(f)(x), slopes, rtol=1e-6)
+
+    def refused(x: Any) -> Any:
+        np.diagonal(x.copy())[...] = 1.0
+
+    with pytest.raises(TraceError, match="a diagonal is a view"):
+        sg.compile(refused)(x[0])
+
+
+def test_items_at_a_place() -> None:
+    x = np.arange(1.0, 7.0).reshape(2, 3)
+    for f in (
+        lambda x: x.item(4) * 2,
+        lambda x: x.item(1, 2) * x.item((0, 1)),
+        lambda x: x[0].item(-1),
+        lambda x: x[x > 2].item(0),
+        lambda x: np.sum(x).item(0),
+    ):
+        assert sg.compile(f)(x) == f(x)
+    np.testing.assert_array_equal(sg.grad(lambda x: x.item(4) * 2)(x), [[0, 0, 0], [0, 2, 0]])

@@ -130,7 +130,8 @@ def related(
         found = result
         for source in _arrays_in(args):
             if hasattr(source, "layout"):
-                found = result._see(source, Layout.RUN if function is np.ravel else None)
+                wanted = Layout.RUN if function is np.ravel else None
+                found = result._see(source, wanted, function is np.einsum)
                 if found is source or found.is_view:
                     return found
     if not result.ndim:

@@ -173,12 +173,13 @@ class Complex(ArrayMethods, Pair):
         """What is sure about where the elements lie."""
         return min(self._real.layout, self._imag.layout)
 
-    def _see(self, source: Any, wanted: Layout | None = None) -> Complex:
+    def _see(self, source: Any, wanted: Layout | None = None, diagonals: bool = False) -> Complex:
         """Return this value as a view of ``source``, if NumPy would share its memory."""
         if not isinstance(source, Complex):
             return self
         wanted = Layout.PARTS if wanted is Layout.RUN else wanted
-        real, imag = self._real._see(source.real, wanted), self._imag._see(source.imag, wanted)
+        real = self._real._see(source.real, wanted, diagonals)
+        imag = self._imag._see(source.imag, wanted, diagonals)
         return self if real is self._real and imag is self._imag else Complex(real, imag)
 
     def own(self, layout: Layout) -> Complex:

@@ -133,11 +133,17 @@ class Numberless:
             "another key, or np.select for a choice by the value",
         )
 
-    def item(self) -> Any:
+    def item(self, *place: Any) -> Any:
         """Return the number, if it is known; else the one element as a number of the trace.
 
         A whole number and a truth value are those of the example, as by ``int`` and ``bool``.
+        ``place`` is that of one element, as for NumPy's method.
         """
+        if place and self.node.shape:
+            one: Any = self
+            place = place[0] if isinstance(place[0], tuple) else place
+            flat = len(place) == 1 and len(self.node.shape) > 1
+            return (one.reshape(-1)[place] if flat else one[place]).item()
         if (known := known_value(self.node)) is not None:
             return np.asarray(known).item()
         if all(d == 1 for d in self.node.shape):

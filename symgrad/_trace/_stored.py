@@ -101,10 +101,10 @@ class Stored(ArrayMethods):
             "original array"
         )
 
-    def _see(self, source: Any, wanted: Layout | None = None) -> Self:
+    def _see(self, source: Any, wanted: Layout | None = None, diagonals: bool = False) -> Self:
         """Return this value as a view of ``source``, if NumPy would share its memory.
 
-        With ``wanted`` it is a copy where it would not lie so.
+        With ``wanted`` it is a copy where it would not lie so; ``diagonals`` can be written to.
         """
         if not isinstance(source, Stored):
             return self
@@ -116,7 +116,7 @@ class Stored(ArrayMethods):
         path = None if seen else path_between(self._node, source._node)
         if path is None:
             return self
-        found = shares(path, source._node, source.layout, wanted)
+        found = shares(path, source._node, source.layout, wanted, diagonals)
         self.layout = found.layout if self.ndim > 1 else max(found.layout, Layout.EVEN)
         before = source._view
         if before is None or before.path is None:

@@ -23,6 +23,7 @@ Step = tuple[Op, tuple[tuple[str, Any], ...]]
 
 _OPS = registry.ops
 _SLICE, _RESHAPE, _TRANSPOSE = (_OPS[name] for name in ("Slice", "Reshape", "Transpose"))
+DIAGONAL = _OPS["Diagonal"]
 
 
 class View(NamedTuple):
@@ -109,11 +110,13 @@ class Sharing(NamedTuple):
 
 
 def shares(
-    path: tuple[Step, ...], node: Node, layout: Layout, wanted: Layout | None = None
-) -> Sharing:
+    path: tuple[Step, ...], node: Node, layout: Layout, wanted: Layout | None = None,
+    diagonals: bool = False,
+) -> Sharing:  # fmt: skip
     """Follow a path from an array of a layout as NumPy would.
 
-    With ``wanted`` the result is a copy where it would lie otherwise.
+    With ``wanted`` the result is a copy where it would lie otherwise; ``diagonals`` says that
+    they can be written to.
     """
     writable = True
     for op, items in path:
@@ -133,8 +136,8 @@ def shares(
         elif op is _SLICE:
             if not _in_one_run(dict(items)["region"], node.shape):
                 layout = min(layout, Layout.ORDERED)
-        else:  # broadcast views and diagonals cannot be written to
-            layout, writable = Layout.UNKNOWN, False
+        else:  # broadcast views cannot be written to, nor diagonals but those by einsum
+            layout, writable = Layout.UNKNOWN, writable and diagonals and op is DIAGONAL
         node = made
         if node.ndim < 2:
             layout = max(layout, Layout.EVEN)

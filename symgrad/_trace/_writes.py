@@ -24,7 +24,7 @@ from .._shapes import Shape, as_dim, as_expr, dim_product, guard, hint
 from .._state import now
 from ..errors import TraceError
 from ._bind import bind_nodes, cast
-from ._views import PLACES, Step, taken
+from ._views import DIAGONAL, PLACES, Step, taken
 
 Entry = tuple[Any, int, Any]
 
@@ -351,6 +351,12 @@ def put(source: Node, path: tuple[Step, ...], value: Node) -> Node:
         elif op is _TRANSPOSE:
             back = tuple(int(k) for k in np.argsort(params["axes"]))
             value = bind_nodes(_TRANSPOSE, (value,), {"axes": back})
+        elif op is DIAGONAL:
+            whole = {"offset": params["offset"], "shape": before.shape}
+            truth = Literal(True, np.bool_)
+            all_ = bind_nodes(_OPS["Broadcast"], (truth,), {"shape": value.shape})
+            own, wide = (bind_nodes(_OPS["DiagEmbed"], (x,), whole) for x in (all_, value))
+            value = apply(_OPS["Where"], (own, wide, before), (), before.shape, before.dtype)
         else:
             value = _assembled(before, [(params["region"], value)])
     return value
