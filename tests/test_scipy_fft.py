@@ -39,16 +39,16 @@ def same(name: str, x: Any, *args: Any, **options: Any) -> None:
     np.testing.assert_allclose(found, want, rtol=0, atol=near, err_msg=f"{args} {options}")
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("name", WAVES)
 @pytest.mark.parametrize("kind", [1, 2, 3, 4])
-def test_cosines_and_sines_of_any_length(name: str, kind: int) -> None:
-    for n in (1, 2, 3, 4, 5, 8, 9):
-        if n == 1 and kind == 1 and name[-3:] == "dct":
-            continue
-        for norm in (None, "ortho", "forward"):
-            for orthogonalize in (None, True, False):
-                same(name, numbers(n, "f8"), kind, norm=norm, orthogonalize=orthogonalize)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9])
+def test_cosines_and_sines_of_any_length(name: str, kind: int, n: int) -> None:
+    if n == 1 and kind == 1 and name[-3:] == "dct":
+        return  # SciPy has none
+    for norm in (None, "ortho", "forward"):
+        for orthogonalize in (None, True, False):
+            same(name, numbers(n, "f8"), kind, norm=norm, orthogonalize=orthogonalize)
 
 
 @pytest.mark.parametrize("name", WAVES)
