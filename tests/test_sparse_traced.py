@@ -8,7 +8,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 import symgrad as sg
-from symgrad.errors import ArgumentError, SparsityWarning, TraceError
+from symgrad.errors import ArgumentError, PathsWarning, SparsityWarning, TraceError
 
 
 def reaction(u):
@@ -172,8 +172,11 @@ def test_index_arrays_among_the_arguments_are_compared(rng):
 
 def test_places_that_are_not_known_while_tracing():
     function = sg.jacobian(lambda x, k: x[k] ** 2, sparse=True)
+    with pytest.warns(PathsWarning, match=r"not known then: those of k\. Write instead"):
+        found = sg.vmap(lambda k: function.values(U, k))(np.array([[1, 3], [2, 4]]))
+    np.testing.assert_allclose(found, 2 * U[[[1, 3], [2, 4]]], rtol=1e-14)
     with pytest.raises(TraceError, match=r"not known then: those of k\. Write instead"):
-        sg.vmap(lambda k: function.values(U, k))(np.array([[1, 3], [2, 4]]))
+        sg.compile(sg.vmap(lambda k: function.values(U, k)))(np.array([[1, 3], [2, 4]]))
     with pytest.raises(TraceError, match=r"those of z\. Write instead"):
         sg.compile(lambda x, z: function(x, np.floor(z).astype(int)) @ x)(U, np.ones(2))
     counted = lambda x: x[sg.fori_loop(0, 2, lambda i, k: k + i, np.arange(3))]  # noqa: E731

@@ -60,7 +60,9 @@ def scalar_of(result: Any, name: str, holomorphic: bool) -> Any:
             "(has_aux=True for a function that returns (value, extra))"
         )
     node = require_traced(leaves[0], "the function's result").node
-    if isinstance(node, Literal) and node.dtype.kind == "i":  # `return 0` on one of its ways
+    if (
+        isinstance(node, Literal) and node.dtype.kind == "i" and node.value == 0
+    ):  # `return 0` on one of its ways
         node = cast(node, np.dtype(np.float64))
     if node.shape != () or node.dtype.kind != "f":
         raise ArgumentError(

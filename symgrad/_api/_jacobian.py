@@ -119,7 +119,9 @@ def _joined(y: tuple[Node, ...], x: tuple[Node, ...], blocks: list[Traced]) -> A
 
 def _block(y: Node, x: Node, mode: str, lanes: bool, most: int) -> Node:
     """Return dy/dx with shape ``y.shape + x.shape``, of ``most`` elements if written out."""
-    if isinstance(y, Literal) and y.dtype.kind == "i":  # `return 0` on one of the function's ways
+    if (
+        isinstance(y, Literal) and y.dtype.kind == "i" and y.value == 0
+    ):  # `return 0` on one of the function's ways
         y = cast(y, x.dtype)
     if y.dtype.kind != "f":
         raise ArgumentError(f"the Jacobian of a result of type {y.dtype} is not defined")

@@ -167,6 +167,9 @@ def one_by_one(
             except SymgradError:
                 raise error from None
         first, tree = rows[0]
+        shapes = [np.shape(x) for x in first]
+        if any(t != tree or [np.shape(x) for x in row] != shapes for row, t in rows):
+            raise error  # results of several shapes are no array
         outs = _spread(out_axes, len(first), "out_axes", "results")
         return tree.unflatten(
             x if x is None or isinstance(x, str)
