@@ -8,7 +8,7 @@ import operator
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, overload
 
 from .._forks import free_in_children
@@ -33,10 +33,10 @@ from .._trace import (
     trace,
 )
 from ..errors import SymgradError
-from ._call import Call, Given, Reading, without_lists
+from ._call import Call, Given, without_lists
 from ._captures import Captures
 from ._foreign import Foreign
-from ._kinds import Kinds, Recalled, say_one_by_one, say_rounding_decides
+from ._kinds import Kinds, Recalled, Straight, say_one_by_one, say_rounding_decides
 from ._layout import layout_of, named_trees
 from ._options import P, R, check_backend, check_parallel, check_rounding, parameters_of
 from ._recall import Recall, RecalledError, words_of
@@ -44,36 +44,8 @@ from ._specialization import Specialization
 from ._tracebacks import SHORTENED, told_if_slow
 from ._unfollowed import DrawnError, catches_refusals, generators_among, no_draws
 
-#: Kinds of calls that take turns, beside the last, without being looked at in Python.
-OTHERS = 3
-
 #: How often a trace is begun again because another thread has changed what it reads.
 RACES = 16
-
-
-@dataclass(frozen=True, slots=True)  # whose attributes are read fastest
-class _Straight:
-    """Compiled code that takes calls as they come, until one is of another kind.
-
-    Attributes
-    ----------
-    function:
-        The compiled function of the arguments.
-    pack:
-        What packs its result, if anything.
-    found:
-        Whose they are.
-    named:
-        Whether it has arguments by name; None: it has one for each of the call's.
-    reading:
-        The state of what the function reads that it was compiled for.
-    """
-
-    function: Callable[..., Any]
-    pack: Callable[[Any], Any] | None
-    found: Specialization
-    named: bool | None
-    reading: Reading
 
 
 class Function(Foreign, Travels, Generic[P, R]):
@@ -122,8 +94,8 @@ class Function(Foreign, Travels, Generic[P, R]):
         self._kinds = Kinds()
         self._lock = free_in_children(threading.RLock())
         #: The code of the last call, and of other kinds of calls before it, the latest first.
-        self._fast: _Straight | None = None
-        self._others: tuple[_Straight, ...] = ()
+        self._fast: Straight | None = None
+        self._others: tuple[Straight, ...] = ()
         #: What is known of calls with eager tensors, each of which is one step of theirs.
         self.steps: dict[Any, Any] = {}
         self.traces = 0
@@ -247,13 +219,8 @@ class Function(Foreign, Travels, Generic[P, R]):
             count = len(found.takes) - len(given.data)
             caller = unpack(reading.caller(found.behind(given.data), count))
             named = bool(call.kwargs)
-        last, self._fast = self._fast, _Straight(caller, found.pack, found, named, reading)
-        # What is compiled for another state of what the function reads is not kept. Of code that
-        # computes all before it knows whether a call is of its kind, one is.
-        others = () if last is None else (last, *self._others)
-        others = tuple(x for x in others if x.found is not found and x.reading is reading)
-        decides = any(x.found.admission.conditions for x in (self._fast, *others))
-        self._others = others[: 1 if decides else OTHERS]
+        last, self._fast = self._fast, Straight(caller, found.pack, found, named, reading)
+        self._others = self._fast.beside(() if last is None else (last, *self._others))
 
     def _by_another(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of the code of earlier calls, which then is the latest, or MISS."""

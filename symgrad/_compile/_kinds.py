@@ -6,7 +6,8 @@ One may be of a kernel that was known before the function's derivative was taken
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .._forks import cached_property
@@ -14,6 +15,7 @@ from .._graph import warn_user
 from .._schedule import Program
 from .._trace import Graph, Signature
 from ..errors import PathsWarning, SymgradError, TraceError
+from ._call import Reading
 from ._loading import loaded_code
 from ._recall import Known
 from ._specialization import Specialization
@@ -26,6 +28,45 @@ KEPT = 256
 
 #: Counts the searches, as a clock of what is used when.
 _searches = itertools.count(1)
+
+
+#: Kinds of calls that take turns, beside the last, without being looked at in Python.
+OTHERS = 3
+
+
+@dataclass(frozen=True, slots=True)  # whose attributes are read fastest
+class Straight:
+    """Compiled code that takes calls as they come, until one is of another kind.
+
+    Attributes
+    ----------
+    function:
+        The compiled function of the arguments.
+    pack:
+        What packs its result, if anything.
+    found:
+        Whose they are.
+    named:
+        Whether it has arguments by name; None: it has one for each of the call's.
+    reading:
+        The state of what the function reads that it was compiled for.
+    """
+
+    function: Callable[..., Any]
+    pack: Callable[[Any], Any] | None
+    found: Specialization
+    named: bool | None
+    reading: Reading
+
+    def beside(self, others: Iterable[Straight]) -> tuple[Straight, ...]:
+        """Return the code of earlier calls that is kept.
+
+        What is compiled for another state of what the function reads is not. Of code that
+        computes all before it knows whether a call is of its kind, one is.
+        """
+        kept = [x for x in others if x.found is not self.found and x.reading is self.reading]
+        decides = any(x.found.admission.conditions for x in (self, *kept))
+        return tuple(kept[: 1 if decides else OTHERS])
 
 
 class Kinds:

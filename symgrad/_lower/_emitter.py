@@ -6,14 +6,14 @@ what ``sg.show`` shows, it is fast to make, and LLVM's own parser checks it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import sympy as sp
 
 from .._op import Cython
-from .._runtime import Function, cython_symbol
+from .._runtime import OTHER_BRANCH, Function, cython_symbol
 from .._runtime._interface import constant_text, llvm_type
 from .._spell import fraction_of
 from ..errors import UnsupportedError
@@ -35,6 +35,27 @@ def size_parameters(sizes: Sequence[Any]) -> list[str]:
 #: the loop writes. A loop of nothing else vectorises without a comparison of its accesses: LLVM
 #: gives that up from 250 pointers on (``-alias-set-saturation-threshold``).
 INDEPENDENT = ", !llvm.access.group !0"
+
+
+#: A loop over conditions. One by one they would be a chain through the status, of which LLVM's
+#: passes look at all that is before, for each of hundreds.
+ALL_TRUE = """define internal i1 @all_true(ptr %first, i64 %count) #0 {
+entry:
+  br label %body
+body:
+  %k = phi i64 [ 0, %entry ], [ %next, %body ]
+  %before = phi i8 [ 1, %entry ], [ %all, %body ]
+  %p = getelementptr inbounds i64, ptr %first, i64 %k
+  %holds = load i8, ptr %p
+  %all = and i8 %before, %holds
+  %next = add i64 %k, 1
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %body, label %done
+done:
+  %true = icmp ne i8 %all, 0
+  ret i1 %true
+}
+"""
 
 
 class Emitter:
@@ -131,6 +152,23 @@ class Emitter:
         self.line(f"store i64 {self.op(f'add i64 {k}, {step}')}, ptr {cell}")
         self.line(f"br label %{head}")
         lines.append(f"{done}:")
+
+    def require(self, conditions: Collection[tuple[str, int]]) -> None:
+        """Set the status unless what lies in these slots, memory and number, is true."""
+        rows: list[tuple[str, int, int]] = []  # of places one beside the other: the first, how many
+        for pointer, slot in sorted(conditions):
+            base, first, count = rows[-1] if rows else ("", 0, 0)
+            if (base, first + count) == (pointer, slot):
+                rows[-1] = base, first, count + 1
+            else:
+                rows.append((pointer, slot, 1))
+        for base, first, count in rows:
+            self.module.helper(ALL_TRUE)
+            place = self.op(f"getelementptr inbounds i64, ptr {base}, i64 {first}")
+            holds = self.op(f"call i1 @all_true(ptr {place}, i64 {count})")
+            code = self.op(f"select i1 {holds}, i32 0, i32 {OTHER_BRANCH}")
+            total = self.op(f"or i32 {self.op('load i32, ptr %status')}, {code}")
+            self.line(f"store i32 {total}, ptr %status")
 
     def copy(self, target: str, source: str, size: str) -> None:
         """Copy so many bytes."""

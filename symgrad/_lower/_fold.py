@@ -21,8 +21,8 @@ from .._op import Reduce
 from .._runtime._interface import constant_text, llvm_type, memory_text, memory_type
 from .._shapes import Shape, as_expr, dim_product
 from ._emitter import Emitter
+from ._legalize import contraction_sizes
 from ._llvm_module import Module
-from ._plan import contraction_sizes
 from ._values import Place, Values
 
 

@@ -166,6 +166,27 @@ def roles(a: str, b: str, out: str) -> tuple[str, str, str, str]:
     return batch, rows, columns, summed
 
 
+def reduction_domain(node: Node) -> Shape:
+    """Return the shape of the loops that a reduction or a contraction runs over."""
+    if node.op.kind == "reduce":
+        return node.operands[0].shape
+    sizes = contraction_sizes(node)
+    return tuple(sizes.values())
+
+
+def contraction_sizes(node: Node) -> dict[str, Any]:
+    """Return ``{letter: size}`` in loop order: as the axes of the larger operand lie."""
+    p = node.params
+    pairs = sorted(
+        ((p["a"], node.operands[0].shape), (p["b"], node.operands[1].shape)),
+        key=lambda pair: -len(pair[0]),
+    )
+    sizes: dict[str, Any] = {}
+    for letters, shape in pairs:
+        sizes.update((s, d) for s, d in zip(letters, shape, strict=True) if s not in sizes)
+    return sizes
+
+
 def is_matrix_product(node: Node) -> bool:
     """Tell whether a contraction goes to BLAS: it has rows, columns and a sum."""
     p = node.params

@@ -19,13 +19,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from .._graph import Constant, Input, Literal, Node, SizeOf, viewed
 from .._op import PROJECTIONS, Bodied, Code, Instr, Intrinsic, Placing
 from .._schedule import Steps
 from .._shapes import Shape
-from ._legalize import is_matrix_product
+from ._legalize import is_matrix_product, reduction_domain
 
 #: Most steps in one loop nest: from one nest to another whole arrays go.
 ARRAY_NEST = 20_000
@@ -379,27 +378,6 @@ def _writes_last(nodes: list[Node]) -> list[Node]:
         # Parts of constants, of which numbers have been moved to the front, write nothing.
         writes[n] = max((writes.get(x, 0) for x in n.operands), default=0) + n.op.over
     return sorted(nodes, key=writes.__getitem__)
-
-
-def reduction_domain(node: Node) -> Shape:
-    """Return the shape of the loops that a reduction or a contraction runs over."""
-    if node.op.kind == "reduce":
-        return node.operands[0].shape
-    sizes = contraction_sizes(node)
-    return tuple(sizes.values())
-
-
-def contraction_sizes(node: Node) -> dict[str, Any]:
-    """Return ``{letter: size}`` in loop order: as the axes of the larger operand lie."""
-    p = node.params
-    pairs = sorted(
-        ((p["a"], node.operands[0].shape), (p["b"], node.operands[1].shape)),
-        key=lambda pair: -len(pair[0]),
-    )
-    sizes: dict[str, Any] = {}
-    for letters, shape in pairs:
-        sizes.update((s, d) for s, d in zip(letters, shape, strict=True) if s not in sizes)
-    return sizes
 
 
 def plan(program: Steps) -> Plan:

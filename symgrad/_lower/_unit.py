@@ -16,7 +16,6 @@ import sympy as sp
 
 from .._graph import Body, Constant, Input, Node, topological
 from .._op import Bodied
-from .._runtime import OTHER_BRANCH
 from .._runtime._interface import memory_type
 from .._schedule import Steps, body_program
 from .._shapes import Dimension, as_expr, dim_product
@@ -53,26 +52,6 @@ LONG = 1000
 
 #: Functions in one module of straight-line code: modules compile side by side.
 TASKS_PER_MODULE = 16
-
-#: A loop over conditions. One by one they would be a chain through the status, of which LLVM's
-#: passes look at all that is before, for each of hundreds.
-ALL_TRUE = """define internal i1 @all_true(ptr %first, i64 %count) #0 {
-entry:
-  br label %body
-body:
-  %k = phi i64 [ 0, %entry ], [ %next, %body ]
-  %before = phi i8 [ 1, %entry ], [ %all, %body ]
-  %p = getelementptr inbounds i64, ptr %first, i64 %k
-  %holds = load i8, ptr %p
-  %all = and i8 %before, %holds
-  %next = add i64 %k, 1
-  %more = icmp slt i64 %next, %count
-  br i1 %more, label %body, label %done
-done:
-  %true = icmp ne i8 %all, 0
-  ret i1 %true
-}
-"""
 
 
 def constant_symbol(node: Constant) -> str:
@@ -371,7 +350,7 @@ class Unit:
                 fill(e, self.places[node], node, value)
             lines += [*e.lines[0], call + noinline if k in apart else call]
         e.lines[0] = []
-        self.require(e)
+        e.require(self.conditions())
         for tape in self.tapes:
             self.module.declare("free", "void", ["ptr"])
             e.line(f"call void @free(ptr {e.op(f'load ptr, ptr {tape}')})")
@@ -389,28 +368,15 @@ class Unit:
             + "\n".join(lines) + "\n}\n"
         )  # fmt: skip
 
-    def require(self, e: Emitter) -> None:
-        """Set the status unless all conditions are true."""
-        places = set()
+    def conditions(self) -> set[tuple[str, int]]:
+        """Return where the conditions lie: memory and slots."""
+        found = set()
         for node in self.plan.kept:
             place = self.place(node)
             assert place is not None
             assert place.slot is not None
-            places.add((place.pointer, place.slot))
-        rows: list[tuple[str, int, int]] = []  # of places one beside the other: the first, how many
-        for pointer, slot in sorted(places):
-            base, first, count = rows[-1] if rows else ("", 0, 0)
-            if (base, first + count) == (pointer, slot):
-                rows[-1] = base, first, count + 1
-            else:
-                rows.append((pointer, slot, 1))
-        for base, first, count in rows:
-            self.module.helper(ALL_TRUE)
-            pointer = e.op(f"getelementptr inbounds i64, ptr {base}, i64 {first}")
-            holds = e.op(f"call i1 @all_true(ptr {pointer}, i64 {count})")
-            code = e.op(f"select i1 {holds}, i32 0, i32 {OTHER_BRANCH}")
-            total = e.op(f"or i32 {e.op('load i32, ptr %status')}, {code}")
-            e.line(f"store i32 {total}, ptr %status")
+            found.add((place.pointer, place.slot))
+        return found
 
     def initials(self) -> dict[int, list[tuple[Node, Any]]]:
         """Return what to fill before each call."""

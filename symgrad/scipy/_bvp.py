@@ -15,8 +15,9 @@ from .._api._transforms import compile, vmap
 from .._compile import Function
 from .._ops.np_common import as_array
 from . import _bvp_traced
-from ._derived import EPS, Derived, _called
+from ._derived import EPS, Derived
 from ._given import solver
+from ._makers import called
 
 
 @solver(_bvp_traced.solve_bvp, scipy.integrate)
@@ -137,11 +138,11 @@ def _of_ends(call: Callable[..., Any], point: Any, seeds: Any, *rest: Any) -> tu
 
 
 def _inside(f: Callable[..., Any], *form: Any) -> Function:
-    return compile(partial(_of_mesh, partial(_called, f, *form)))
+    return compile(partial(_of_mesh, partial(called, f, *form)))
 
 
 def _at_ends(f: Callable[..., Any], *form: Any) -> Function:
-    return compile(partial(_of_ends, partial(_called, f, *form)))
+    return compile(partial(_of_ends, partial(called, f, *form)))
 
 
 # ---------------------------------------------------------------- what SciPy calls

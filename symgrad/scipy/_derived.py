@@ -20,132 +20,31 @@ import numpy as np
 import scipy
 import scipy.optimize
 
-from .._api._at_values import jvp, remembered
+from .._api._at_values import remembered
 from .._api._lent import Lent, borrowed
-from .._api._matrices import hessian, jacobian
-from .._api._transforms import compile, grad, value_and_grad
 from .._compile import Function
 from .._graph import warn_user
-from .._ops.np_common import as_array
 from .._trace import as_leaf, flatten
-from ..errors import ArgumentError, DifferencesWarning, ShapeError, SymgradError
+from ..errors import DifferencesWarning, ShapeError, SymgradError
 from ._given import as_tuple, start_of
-
-# ---------------------------------------------------------------- what is compiled
-
-
-# Partials, not closures: tracing puts other values in their places where it has to, in those of
-# the user's functions alone.
-
-
-def _called(f: Any, heads: int, names: tuple[str, ...], spread: bool, x: Any, *rest: Any) -> Any:
-    """Return ``f`` of x and the rest of its arguments, all by position.
-
-    Parameters
-    ----------
-    f:
-        The user's function, or a list that holds it.
-    heads:
-        How many of the rest come before x.
-    names:
-        The last arguments are given by these names.
-    spread:
-        Whether the elements of x are arguments of their own.
-    x, rest:
-        The arguments.
-    """
-    function = f[0] if type(f) is list else f
-    count = len(rest) - len(names)
-    given = dict(zip(names, rest[count:], strict=True))
-    return function(*rest[:heads], *(x if spread else (x,)), *rest[heads:count], **given)
-
-
-def _array(call: Callable[..., Any], *args: Any) -> Any:
-    return as_array(call(*args))
-
-
-def _single(call: Callable[..., Any], *args: Any) -> Any:
-    """Return a result that has one element as a number."""
-    return np.reshape(as_array(call(*args)), ())
-
-
-def _flat(call: Callable[..., Any], *args: Any) -> Any:
-    """Return an array, a number or a list of these as a vector."""
-    result = as_array(call(*args))
-    if result.dtype.kind == "c":
-        raise ArgumentError("its result is complex, where solvers take real numbers")
-    return np.reshape(result, (-1,))
-
-
-def _weighted(call: Callable[..., Any], x: Any, v: Any, *rest: Any) -> Any:
-    return np.sum(v * _flat(call, x, *rest))
-
-
-def _product(call: Callable[..., Any], x: Any, p: Any, *rest: Any) -> Any:
-    """Return the product of a Hessian with ``p``."""
-    slope = grad(partial(_single, call))
-    return jvp(lambda y: slope(y, *rest), (x,), (p,))[1]
-
-
-def _elementwise(call: Callable[..., Any], x: Any, *rest: Any) -> Any:
-    """Return the derivative of a function of each element by itself."""
-    return jvp(lambda y: call(y, *rest), (x,), (np.ones_like(x),))[1]
-
-
-# Each takes a user's function and how it is called, and is compiled once for both.
-
-
-def _value(f: Callable[..., Any], *form: Any) -> Function:
-    return compile(partial(_array, partial(_called, f, *form)))
-
-
-def _value_and_gradient(f: Callable[..., Any], *form: Any) -> Function:
-    return value_and_grad(partial(_single, partial(_called, f, *form)))
-
-
-def _hessian(f: Callable[..., Any], *form: Any) -> Function:
-    return hessian(partial(_single, partial(_called, f, *form)))
-
-
-def _sparse_hessian(f: Callable[..., Any], *form: Any) -> Function:
-    return hessian(partial(_single, partial(_called, f, *form)), sparse=True)
-
-
-def _hessian_product(f: Callable[..., Any], *form: Any) -> Function:
-    return compile(partial(_product, partial(_called, f, *form)))
-
-
-def _jacobian(f: Callable[..., Any], *form: Any) -> Function:
-    return jacobian(partial(_flat, partial(_called, f, *form)))
-
-
-def _sparse_jacobian(f: Callable[..., Any], *form: Any) -> Function:
-    return jacobian(partial(_flat, partial(_called, f, *form)), sparse=True)
-
-
-def _curvature(f: Callable[..., Any], *form: Any) -> Function:
-    """Return the Hessian of the sum of the results, weighted by a second argument."""
-    return hessian(partial(_weighted, partial(_called, f, *form)))
-
-
-def _sparse_curvature(f: Callable[..., Any], *form: Any) -> Function:
-    return hessian(partial(_weighted, partial(_called, f, *form)), sparse=True)
-
-
-def _slope(f: Callable[..., Any], *form: Any) -> Function:
-    return compile(partial(_elementwise, partial(_called, f, *form)))
-
-
-def _second_slope(f: Callable[..., Any], *form: Any) -> Function:
-    return compile(partial(_elementwise, partial(_elementwise, partial(_called, f, *form))))
+from ._makers import (
+    curvature_of,
+    hessian_of,
+    hessian_product_of,
+    jacobian_of,
+    second_slope_of,
+    slope_of,
+    sparse_curvature_of,
+    sparse_hessian_of,
+    sparse_jacobian_of,
+    value_and_gradient_of,
+    value_of,
+)
 
 
 def _bound(f: Callable[..., Any], heads: Any, tails: Any, named: Any, spread: bool, x: Any) -> Any:
     """Return what the user's function gives, with its other arguments bound."""
     return f(*heads, *(x if spread else (x,)), *tails, **named)
-
-
-# ---------------------------------------------------------------- one call of a solver
 
 
 class Derived:
@@ -223,7 +122,7 @@ class Derived:
 
     def hessian(self, x: Any, *_: Any, **__: Any) -> Any:
         """Return the Hessian of a scalar function, shape (n, n)."""
-        maker = _sparse_hessian if self.sparse else _hessian
+        maker = sparse_hessian_of if self.sparse else hessian_of
         return self._once(maker, x, lambda: _slopes(self.gradient, x))
 
     def hessian_product(self, x: Any, p: Any, *_: Any, **__: Any) -> Any:
@@ -233,7 +132,7 @@ class Derived:
             step = math.sqrt(EPS) / (float(np.linalg.norm(p)) or 1.0)
             return (self.gradient(x + step * p) - self.gradient(x)) / step
 
-        return self.of(_hessian_product, (x, np.asarray(p)), difference)
+        return self.of(hessian_product_of, (x, np.asarray(p)), difference)
 
     def values(self, x: Any, *_: Any, **__: Any) -> Any:
         """Return the values of a function of vectors, in the shape that the user gives them.
@@ -243,7 +142,7 @@ class Derived:
         ShapeError
             If there are not as many as at the first point: SciPy would not always notice.
         """
-        found = self._once(_value, x, lambda: self.plain(x))
+        found = self._once(value_of, x, lambda: self.plain(x))
         if self._count is None:
             self._count = np.size(found)
         elif np.size(found) != self._count:
@@ -255,7 +154,7 @@ class Derived:
 
     def jacobian(self, x: Any, *_: Any, **__: Any) -> Any:
         """Return the Jacobian of a function of vectors, shape (m, n)."""
-        maker = _sparse_jacobian if self.sparse else _jacobian
+        maker = sparse_jacobian_of if self.sparse else jacobian_of
         return self._once(maker, x, lambda: _slopes(self.plain, x))
 
     def curvature(self, x: Any, v: Any) -> Any:
@@ -264,20 +163,20 @@ class Derived:
         def difference() -> Any:
             return _slopes(lambda y: v @ _slopes(self.plain, y), x)
 
-        maker = _sparse_curvature if self.sparse else _curvature
+        maker = sparse_curvature_of if self.sparse else curvature_of
         return self.of(maker, (x, np.asarray(v)), difference)
 
     def slope(self, x: Any, *_: Any) -> Any:
         """Return the derivative of a function of each element of x by itself."""
-        return self.of(_slope, (x,), lambda: _element_slopes(self.plain, x))
+        return self.of(slope_of, (x,), lambda: _element_slopes(self.plain, x))
 
     def second_slope(self, x: Any, *_: Any) -> Any:
         """Return the second derivative of a function of each element of x by itself."""
-        return self.of(_second_slope, (x,), lambda: _element_slopes(self.slope, x))
+        return self.of(second_slope_of, (x,), lambda: _element_slopes(self.slope, x))
 
     def _value_and_gradient(self, x: Any) -> tuple[Any, Any]:
         found: tuple[Any, Any] = self._once(
-            _value_and_gradient, x, lambda: (self.plain(x), _slopes(self.plain, x)[0])
+            value_and_gradient_of, x, lambda: (self.plain(x), _slopes(self.plain, x)[0])
         )
         return found
 
