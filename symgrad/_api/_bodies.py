@@ -20,7 +20,7 @@ from .._graph import Literal, Node
 from .._reverse import pull_back
 from .._series import Series
 from .._shapes import show
-from .._trace import Complex, Traced, Tree, as_node, cast, collect, flatten_traced, require_traced
+from .._trace import Complex, Traced, Tree, as_node, collect, flatten_traced, require_traced
 from ..errors import ArgumentError
 from ._opened import (
     Opened,
@@ -29,6 +29,7 @@ from ._opened import (
     fit,
     fitting,
     matching,
+    or_float_zero,
     values_of,
     widths_of,
     zeros_like,
@@ -59,11 +60,7 @@ def scalar_of(result: Any, name: str, holomorphic: bool) -> Any:
             f"{tree.kind} of {len(leaves)} values: return their sum, or use sg.jacobian "
             "(has_aux=True for a function that returns (value, extra))"
         )
-    node = require_traced(leaves[0], "the function's result").node
-    if (
-        isinstance(node, Literal) and node.dtype.kind == "i" and node.value == 0
-    ):  # `return 0` on one of its ways
-        node = cast(node, np.dtype(np.float64))
+    node = or_float_zero(require_traced(leaves[0], "the function's result").node)
     if node.shape != () or node.dtype.kind != "f":
         raise ArgumentError(
             f"{name} needs a function that returns one real number, but it returned an array "

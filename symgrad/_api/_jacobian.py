@@ -23,9 +23,9 @@ from .._ops.regions import whole
 from .._reverse import pull_back
 from .._rewrite import rewrite
 from .._shapes import as_dim, as_size, dim_product, guard, hint, recording, same
-from .._trace import Complex, Traced, as_node, cast, close_conditions, collect, fresh, substitute
+from .._trace import Complex, Traced, as_node, close_conditions, collect, fresh, substitute
 from ..errors import ArgumentError, OutOfMemoryError, SparsityWarning
-from ._opened import Opened, enumerated, widths_of, zeros_like
+from ._opened import Opened, enumerated, or_float_zero, widths_of, zeros_like
 from ._wrt import Keys, positions_of
 
 #: Up to this many columns or rows are written out one by one.
@@ -119,10 +119,7 @@ def _joined(y: tuple[Node, ...], x: tuple[Node, ...], blocks: list[Traced]) -> A
 
 def _block(y: Node, x: Node, mode: str, lanes: bool, most: int) -> Node:
     """Return dy/dx with shape ``y.shape + x.shape``, of ``most`` elements if written out."""
-    if (
-        isinstance(y, Literal) and y.dtype.kind == "i" and y.value == 0
-    ):  # `return 0` on one of the function's ways
-        y = cast(y, x.dtype)
+    y = or_float_zero(y, x.dtype)
     if y.dtype.kind != "f":
         raise ArgumentError(f"the Jacobian of a result of type {y.dtype} is not defined")
     columns, rows = (hint(dim_product(n.shape)) for n in (x, y))

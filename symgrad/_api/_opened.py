@@ -29,6 +29,7 @@ from .._trace import (
     argument_name,
     arrived,
     as_node,
+    cast,
     close_conditions,
     flatten_traced,
     fresh,
@@ -188,6 +189,13 @@ def enumerated(tree: Tree) -> Iterator[tuple[int, int]]:
     for width in tree.units:
         yield start, width
         start += width
+
+
+def or_float_zero(node: Node, dtype: Any = np.float64) -> Node:
+    """Return a result; 0.0 for Python's 0, which a function may return on one of its ways."""
+    if isinstance(node, Literal) and node.dtype.kind == "i" and node.value == 0:
+        return cast(node, np.dtype(dtype))
+    return node
 
 
 def widths_of(tree: Tree, leaves: Sequence[Any]) -> list[int]:

@@ -14,7 +14,7 @@ from .._shapes import as_size, dim_product, guard, hint, recording
 from .._trace import Traced, as_node, collect, require_traced
 from ..errors import ArgumentError, SparsityWarning
 from ._colours import Behind, Compressed, known_entries
-from ._opened import Opened, enumerated, widths_of
+from ._opened import Opened, enumerated, or_float_zero, widths_of
 from ._plan import Entries, Layout
 from ._wrt import Keys, positions_of
 
@@ -40,6 +40,7 @@ def sparse_body(
                 "sparse derivatives are of real functions of real arguments: differentiate the "
                 "real and the imaginary part one by one"
             )
+        nodes = [or_float_zero(y) for y in nodes]
         for y in nodes:
             if y.dtype.kind != "f":
                 raise ArgumentError(f"the Jacobian of a result of type {y.dtype} is not defined")

@@ -17,6 +17,7 @@ import sympy as sp
 
 from .._forks import cached_property
 from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf, bodies, topological
+from .._shapes import as_expr
 from .._spell import fraction_of
 from ..errors import TraceError
 from ._kahn import kahn
@@ -107,7 +108,7 @@ class Steps:
         relations = [
             g if truth else sp.Not(g)
             for g, truth in self.guards.items()
-            if g.func(*g.args) != sp.sympify(truth)  # else of all sizes, which are not negative
+            if g.func(*g.args) != as_expr(truth)  # else of all sizes, which are not negative
         ]
         symbols = {s: sp.Dummy() for s in self.sizes}
         quotient = sp.Function("quotient", integer=True)  # of whole numbers: nothing is rounded
