@@ -17,7 +17,6 @@ import sympy as sp
 
 from .._forks import cached_property
 from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf, bodies, topological
-from .._shapes import as_expr
 from .._spell import fraction_of
 from ..errors import TraceError
 from ._kahn import kahn
@@ -105,18 +104,18 @@ class Steps:
     @cached_property
     def guard(self) -> Callable[..., Any]:
         """All guards as one Python function of the sizes, in the order of ``sizes``."""
+        symbols = {  # lengths of axes are not negative, which decides most of the guards
+            s: sp.Dummy(integer=True, nonnegative=None if axis is None else True)
+            for s, (_, axis) in self.sizes.items()
+        }
         relations = [
-            g if truth else sp.Not(g)
-            for g, truth in self.guards.items()
-            if g.func(*g.args) != as_expr(truth)  # else of all sizes, which are not negative
+            (g if truth else sp.Not(g)).xreplace(symbols) for g, truth in self.guards.items()
         ]
-        symbols = {s: sp.Dummy() for s in self.sizes}
         quotient = sp.Function("quotient", integer=True)  # of whole numbers: nothing is rounded
         held = [
-            g.xreplace(symbols).replace(
-                sp.floor, lambda x: quotient(*fraction_of(x)), simultaneous=False
-            )
+            g.replace(sp.floor, lambda x: quotient(*fraction_of(x)), simultaneous=False)
             for g in relations
+            if g != sp.true
         ]
         modules = [{"quotient": operator.floordiv}, "math"]
         values: Callable[..., Any] = sp.lambdify(list(symbols.values()), held, modules=modules)
