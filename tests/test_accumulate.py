@@ -169,12 +169,13 @@ def test_options_are_refused() -> None:
 
 
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.fmin, np.logaddexp])
-@pytest.mark.parametrize("kind", ["even", "sorted", "any", "one long"])
+@pytest.mark.parametrize("kind", ["even", "sorted", "any", "unsigned", "one long"])
 def test_many_segments(ufunc: np.ufunc, kind: str) -> None:
     rng = np.random.default_rng(5)
     places = {
         "even": np.arange(0, 60, 2), "sorted": np.sort(rng.choice(60, 20, replace=False)),
-        "any": rng.choice(60, 25), "one long": np.r_[0, np.arange(20, 40)],
+        "any": rng.choice(60, 25), "unsigned": rng.choice(60, 25).astype(np.uint32),
+        "one long": np.r_[0, np.arange(20, 40)],
     }[kind]  # fmt: skip
     for axis, shape in ((0, (60,)), (1, (2, 60)), (0, (60, 2))):
         x = rng.normal(size=shape)

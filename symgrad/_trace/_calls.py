@@ -283,12 +283,12 @@ def reduced_at(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any 
     if not places.size:
         return np.moveaxis(ufunc.reduce(rows[:1], axis=0, keepdims=True)[:0], 0, axis)
     starts = [int(place) for place in places]
-    parts = [rows[a : max(b, a + 1)] for a, b in itertools.pairwise(starts)]
     last = ufunc.reduce(rows[starts[-1] :], axis=0)
     many = _segments(ufunc, rows, places)
-    if many is None:
-        return np.stack([*(ufunc.reduce(part, axis=0) for part in parts), last], axis=axis)
-    return np.moveaxis(np.concatenate([many, last[np.newaxis]]), 0, axis)
+    if many is not None:
+        return np.moveaxis(np.concatenate([many, last[np.newaxis]]), 0, axis)
+    parts = [rows[a : max(b, a + 1)] for a, b in itertools.pairwise(starts)]
+    return np.stack([*(ufunc.reduce(part, axis=0) for part in parts), last], axis=axis)
 
 
 #: Ufuncs for which an element counts as often as it is met, and those for which it counts once.
@@ -300,7 +300,7 @@ def _segments(ufunc: np.ufunc, rows: Any, places: Any) -> Any:
 
     None where they are few, or of lengths too different for a matrix.
     """
-    lengths = np.maximum(np.diff(places), 1)
+    lengths = np.maximum(np.diff(places.astype(np.int64)), 1)
     if len(lengths) < 16 or ufunc not in (*_COUNTING, *_ONCE):
         return None
     width = lengths.max()
