@@ -14,7 +14,7 @@ import numpy as np
 
 from .._api._control import cond, scan, while_loop
 from .._api._custom import stop_gradient
-from ._ode_steps import Method, Step, mean_square
+from ._ode_steps import Method, Step, is_brief, mean_square
 from ._ode_structure import Slope
 
 # As in SciPy: a step is multiplied by safety * error**(-1/(order + 1)), within bounds.
@@ -81,25 +81,51 @@ class State(NamedTuple):
     tried: Any
 
 
-def first_step(method: Method, slope: Slope, t: Any, y: Any, f: Any, control: Control) -> Any:
-    """Return the length of the first step.
+def first_slope_and_step(
+    method: Method, slope: Slope, t: Any, y: Any, h: Any, control: Control
+) -> tuple[Any, Any]:
+    """Return the slope at the beginning and the length of the first step: ``h``, unless it is nan.
 
     Source: E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I,
     1993, section II.4, with SciPy's bounds.
     """
-    span = np.abs(control.bound - t)
+    span, forward = np.abs(control.bound - t), np.sign(control.bound - t)
     scale = control.atol + np.abs(y) * control.rtol
-    d0, d1 = np.sqrt(mean_square(y / scale)), np.sqrt(mean_square(f / scale))
-    tiny = (d0 < 1e-5) | (d1 < 1e-5)
-    h0 = np.minimum(np.where(tiny, 1e-6, 0.01 * d0 / np.where(tiny, 1.0, d1)), span)
-    forward = np.sign(control.bound - t)
-    f1 = slope(t + h0 * forward, y + h0 * forward * f)
-    d2 = np.sqrt(mean_square((f1 - f) / scale)) / h0
-    flat = (d1 <= 1e-15) & (d2 <= 1e-15)
-    steep = np.where(flat, 1.0, np.maximum(d1, d2))
-    h1 = np.where(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / steep) ** (1 / (method.order + 1)))
-    longest = np.where(control.longest < span, control.longest, span)  # a nan bounds nothing
-    return np.minimum(np.minimum(100 * h0, h1), longest)
+
+    def size(x: Any) -> Any:
+        return np.sqrt(mean_square(x / scale))
+
+    def ahead(f: Any) -> Any:
+        """Return how far away to look at the slope again."""
+        d0, d1 = size(y), size(f)
+        tiny = (d0 < 1e-5) | (d1 < 1e-5)
+        return np.minimum(np.where(tiny, 1e-6, 0.01 * d0 / np.where(tiny, 1.0, d1)), span)
+
+    def there(f: Any) -> tuple[Any, Any]:
+        h0 = ahead(f) * forward
+        return stop_gradient(t + h0), stop_gradient(y + h0 * f)
+
+    def chosen(f: Any, f1: Any) -> Any:
+        h0, d1 = ahead(f), size(f)
+        d2 = size(f1 - f) / h0
+        flat = (d1 <= 1e-15) & (d2 <= 1e-15)
+        steep = np.where(flat, 1.0, np.maximum(d1, d2))
+        h1 = np.where(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / steep) ** (1 / (method.order + 1)))
+        longest = np.where(control.longest < span, control.longest, span)  # a nan bounds nothing
+        return np.minimum(np.minimum(100 * h0, h1), longest)
+
+    f = slope(t, y)
+    if is_brief(f, t, y):
+        return f, cond(np.isnan(h), lambda: chosen(f, slope(*there(f))), lambda: h)
+
+    def look(at: Any, _: Any) -> Any:
+        f = slope(*at)
+        return there(f), f
+
+    # The right-hand side is a long program, which a loop has once.
+    _, slopes = scan(look, (t, y), None, length=2)
+    f, f1 = slopes[0], slopes[1]
+    return f, np.where(np.isnan(h), chosen(f, stop_gradient(f1)), h)
 
 
 def inverse_root(x: Any, degree: int) -> Any:
@@ -192,8 +218,7 @@ def begun(
     method: Method, slope: Slope, t: Any, y: Any, h: Any, rejected: Any, control: Control
 ) -> State:
     """Return where the integration begins; ``h`` is nan where the step is to be chosen."""
-    f = slope(t, y)
-    chosen = cond(np.isnan(h), lambda: first_step(method, slope, t, y, f, control), lambda: h)
+    f, chosen = first_slope_and_step(method, slope, t, y, h, control)
     chosen = np.where(control.bound == t, 1.0, chosen)  # there is none
     chosen = stop_gradient(np.where(control.bound < t, -chosen, chosen))
     return State(t, y, f, chosen, chosen, 0.0, 1.0, rejected, RUNNING, 0)

@@ -34,8 +34,8 @@ from ._ode_structure import Kind, Slope, arrays_of, structure_of, system_of
 KEPT = 256
 
 
-#: Up to this size of the state each size is compiled by itself, unless its systems have structure.
-SHORT = 32
+#: Up to this size of the state each size is compiled by itself.
+SHORT = 64
 
 #: Up to this size nobody looks for that.
 UNSTRUCTURED = 16
@@ -229,7 +229,7 @@ def programs_for(
     method: str | None, vectorized: bool, size: int, fun: Callable[..., Any], kind: Kind = None
 ) -> Programs:
     """Return the loops for functions like ``fun`` of states of that size."""
-    short = size if size <= SHORT and kind is None else None
+    short = size if size <= SHORT else None
     codes = (fun.__code__,) if type(fun) is FunctionType else tuple(codes_of(fun))
     return _programs(codes, method, vectorized, short, kind)
 

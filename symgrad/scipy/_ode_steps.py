@@ -107,7 +107,12 @@ BRIEF = 100
 
 def brief(slope: Slope, t: Any, y: Any) -> bool:
     """Tell whether the right-hand side is a short program, or computes with numbers."""
-    found, given = (flatten_traced(x)[0] for x in (slope(t, y), (t, y)))
+    return is_brief(slope(t, y), t, y)
+
+
+def is_brief(f: Any, t: Any, y: Any) -> bool:
+    """Tell whether ``f`` is a short program of time and state, or computed with numbers."""
+    found, given = (flatten_traced(x)[0] for x in (f, (t, y)))
     if not any(map(is_traced, found)):
         return True
     order = topological(map(as_node, found))
