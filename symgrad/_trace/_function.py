@@ -345,26 +345,27 @@ def arrived(result: Any, fresh: Mapping[Input, Node]) -> None:
         show(result, fresh)
 
 
-#: Guards of up to this many are all kept, for people to read.
-FEW_GUARDS = 64
-
-
 def strongest(guards: Mapping[sp.Basic, bool]) -> dict[sp.Basic, bool]:
-    """Return guards without the bounds of sizes that others imply, where there are many.
+    """Return guards without the bounds of sizes that others imply.
 
-    A loop that Python writes out leaves ``n > k`` for each element ``x[k]`` that it reads.
+    A loop that Python writes out leaves ``n > k`` for each element ``x[k]`` that it reads, and a
+    list of all its elements the size itself.
     """
-    if len(guards) <= FEW_GUARDS:
-        return dict(guards)
     best: dict[tuple[type, sp.Basic], sp.Basic] = {}
     for relation, truth in guards.items():
         key = _bound(relation, truth)
         if key is not None and (key not in best or relation.lts > best[key].lts):
             best[key] = relation
+    numbers = {r.lhs: r for r, truth in guards.items()
+               if truth and isinstance(r, sp.Eq) and isinstance(r.rhs, sp.Integer)}  # fmt: skip
     return {
         relation: truth
         for relation, truth in guards.items()
-        if (key := _bound(relation, truth)) is None or best[key] is relation
+        if relation in numbers.values()
+        or (
+            not relation.free_symbols <= numbers.keys()
+            and ((key := _bound(relation, truth)) is None or best[key] is relation)
+        )
     }
 
 
