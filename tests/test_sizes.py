@@ -84,6 +84,27 @@ def test_ten_lengths_one_trace(name: str) -> None:
     assert g.traces == 1
 
 
+ASKED_FOR: dict[str, Callable[[Any], Any]] = {
+    "mean": lambda x: np.sum(x) / len(x),
+    "arange": lambda x: x @ np.arange(len(x)),
+    "linspace": lambda x: x - np.linspace(0.0, 1.0, len(x)),
+    "eye": lambda x: np.eye(len(x)) @ x,
+    "zeros": lambda x: np.concatenate([x, np.zeros(len(x) // 2)]),
+    "variance": lambda x: math.sqrt(len(x) / (len(x) - 1)) * np.std(x),
+    "system": lambda x: np.linalg.solve(np.outer(x, x) + 5.0 * np.eye(len(x)), x),
+}
+
+
+@pytest.mark.parametrize("name", ASKED_FOR)
+def test_lengths_asked_for_are_traced_twice(name: str) -> None:
+    """Once for the first length, which is a number to Python, and once for all."""
+    function = ASKED_FOR[name]
+    g = sg.compile(function, backend="numpy")
+    for n in LENGTHS:
+        np.testing.assert_allclose(g(vector(n)), function(vector(n)), rtol=1e-6)
+    assert g.traces == 2
+
+
 def everything(x: Any) -> tuple[Any, ...]:
     return tuple(function(x) for function in ANY_LENGTH.values())
 

@@ -15,9 +15,9 @@ from ._substitutes import Substitutes
 T = TypeVar("T")
 
 
-def can_be_adapted(walk: Walk) -> bool:
+def can_be_adapted(walk: Walk, sized: bool = False) -> bool:
     """Tell whether a function, or what it reads, has another version in a trace."""
-    twins = Substitutes(walk, {}, adapted=True)
+    twins = Substitutes(walk, {}, adapted=True, sized=sized)
     return any(twins.root(x) is not x for x in walk.roots)
 
 

@@ -78,6 +78,8 @@ class Captures:
         self._states: OrderedDict[Any, int] = OrderedDict()
         self._level = ALL
         self._adapted = False
+        #: Whether ``len(x)`` is a size; None where that was in vain.
+        self._sized: bool | None = False
         self._floats: dict[str, Any] = {}
         self._loose: set[str] = set()
         self._opaque: frozenset[CodeType] = frozenset()
@@ -234,6 +236,9 @@ class Captures:
         First with NumPy's names bound to symgrad's, then with fewer data; and once more where the
         trace has imported what its copy had to have.
         """
+        if self._sized:
+            self.without_sizes()
+            return True
         if isinstance(error, OutsideError):
             return False
         if self._adapted and self._absent & sys.modules.keys():
@@ -253,15 +258,32 @@ class Captures:
         self._readings = []
         return True
 
-    @property
-    def way(self) -> tuple[int, bool]:
-        """How the function is traced: how much becomes an argument, and whether it is adapted."""
-        return self._level, self._adapted
+    def by_sizes(self) -> bool:
+        """Trace with sizes for the numbers that the function asks for, if that can be tried.
 
-    def restore(self, way: tuple[int, bool]) -> None:
+        That is where it has asked for the length of another array than this call's. Adapted, it
+        makes arrays of any length, and ``len(x)`` is ``x.shape[0]``.
+        """
+        if self._sized is not False or not can_be_adapted(self._walk(), sized=True):
+            return False
+        self._before = self.way
+        self._sized, self._adapted, self._readings = True, True, []
+        return True
+
+    def without_sizes(self) -> None:
+        """Trace as before sizes were tried."""
+        self.restore(self._before)
+        self._sized = None
+
+    @property
+    def way(self) -> tuple[int, bool, bool | None]:
+        """How the function is traced: what becomes an argument, if it is adapted, and to sizes."""
+        return self._level, self._adapted, self._sized
+
+    def restore(self, way: tuple[int, bool, bool | None]) -> None:
         """Trace as before."""
         if way != self.way:
-            self._level, self._adapted, self._readings = *way, []
+            self._level, self._adapted, self._sized, self._readings = *way, []
 
     def called_later(self, function: Any, twins: Substitutes | None = None) -> Any:
         """Return the user's own function for what ``pure_callback`` is given.
@@ -291,7 +313,7 @@ class Captures:
                     self.memory.note(effects)
                     return result
                 new = dict(zip(reading.data, values, strict=True))
-                twins = Substitutes(walk, new, self._adapted)
+                twins = Substitutes(walk, new, self._adapted, bool(self._sized))
                 made = self._make(twins.root(self._root), *self._rest, **self._options)
                 try:
                     with within(callback=functools.partial(self.called_later, twins=twins)):

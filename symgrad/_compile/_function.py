@@ -291,6 +291,8 @@ class Function(Foreign, Travels, Generic[P, R]):
             known = self._kinds.find(given.signature, given.leaves, likely)
             if known is not None:
                 return known, given
+            if not fixed and self._kinds.numbered(given.signature) and captures.by_sizes():
+                continue
             try:
                 found = self._specialize(call, given, captures, kernel)
             except EnclosedError:
@@ -303,6 +305,8 @@ class Function(Foreign, Travels, Generic[P, R]):
                     continue
                 captures.restore(way)
                 raise
+            if captures.way[-1] and found.numbered:
+                captures.without_sizes()
             if captures.settle(reading, frozen) or attempt > RACES:
                 captures.memory.warn()
                 return found, given
@@ -325,7 +329,7 @@ class Function(Foreign, Travels, Generic[P, R]):
             self._kinds.check_paths(signature, getattr(self, "__name__", "the function"))
             promised = self.rounding is not None
             threads = 1 if self._parallel is False else 0
-            recall = self._recall(signature, names) if kernel else None
+            recall = self._recall(signature, names, captures.way) if kernel else None
             try:
                 with within(promised=promised, callback=captures.called_later), apart(promised):
                     examples = Examples(inputs, concrete, given.read)
@@ -372,10 +376,12 @@ class Function(Foreign, Travels, Generic[P, R]):
         fast = self._fast
         self._kinds.keep(signature, made, None if fast is None else fast.found)
 
-    def _recall(self, signature: Signature, names: Sequence[str]) -> Recall | None:
+    def _recall(
+        self, signature: Signature, names: Sequence[str], way: tuple[Any, ...]
+    ) -> Recall | None:
         """Return what looks for the kernel on the disk by the function alone, if that may be."""
         words = words_of(self, signature, names) if self._cache and self.rounding is None else None
-        return None if words is None else Recall([*words, str(self._parallel)])
+        return None if words is None else Recall([*words, str(self._parallel), str(way)])
 
     @property
     def _body_function(self) -> Callable[..., Any]:

@@ -97,6 +97,10 @@ class Kinds:
                 return candidate
         return None
 
+    def numbered(self, signature: Signature) -> bool:
+        """Tell whether there are specialisations for one size only, which was asked for."""
+        return any(x.numbered for x in self._groups.get(signature, ()))
+
     def like(self, signature: Signature, made: Specialization) -> Specialization | None:
         """Return the specialisation that is the same path as one that was made, if there is one.
 

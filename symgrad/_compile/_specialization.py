@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
+import sympy as sp
 
-from .._forks import free_in_children, undisturbed
+from .._forks import cached_property, free_in_children, undisturbed
 from .._graph import Node
 from .._ops.callback import CALLBACK, raising_after
 from .._pipeline import by_arrays, program_of
@@ -97,6 +98,14 @@ class Specialization:
     def admission(self) -> Program:
         """A program with the guards and conditions."""
         return self.program
+
+    @cached_property
+    def numbered(self) -> bool:
+        """Whether the function has asked for a size as a number."""
+        return any(
+            truth and isinstance(relation, sp.Eq) and any(x.is_Integer for x in relation.args)
+            for relation, truth in self.admission.guards.items()
+        )
 
     def admits(self, leaves: Sequence[Any]) -> bool:
         """Tell whether the trace holds for these arguments."""

@@ -33,7 +33,7 @@ from ._places import Place, Walk
 from ._reads import COPIED
 from ._twins import ORIGINAL, Followed, Scope, Twin
 from ._users import ACCESSORS, attributes, python_of, recipe_of, set_attributes, transformed
-from ._versions import version_of, version_with_numbers
+from ._versions import length, version_of, version_with_numbers
 
 
 class Substitutes:
@@ -47,9 +47,13 @@ class Substitutes:
         The new values, by the expressions of their places.
     adapted:
         Whether names of NumPy, ``math`` and SciPy mean symgrad's versions, in methods, too.
+    sized:
+        Whether ``len`` gives a size then.
     """
 
-    def __init__(self, walk: Walk, values: Mapping[str, Any], adapted: bool = False) -> None:
+    def __init__(
+        self, walk: Walk, values: Mapping[str, Any], adapted: bool = False, sized: bool = False
+    ) -> None:
         self._new = {p: values[text] for p, text in walk.places.items() if text in values}
         self._parts = walk.parts
         self._adapted = adapted
@@ -61,6 +65,8 @@ class Substitutes:
             for key, (_, parts) in self._parts.items():
                 for name, value in parts:
                     version = version_of(value) if asks else version_with_numbers(name, value)
+                    if sized and value is len:
+                        version = length
                     if version is not value:
                         self._new.setdefault(Place(key, name), version)
             if walk.mentioned & TELLING.keys():

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._forks import late_module
+from .._trace import Traced
 
 _OUTSIDE = "symgrad.numpy._outside"
 
@@ -182,3 +183,8 @@ def version_with_numbers(key: Any, value: Any) -> Any:
     if isinstance(value, type) and value.__module__ == "numpy":
         return numbers.SCALARS.get(value, version_of(value))
     return version_of(value)
+
+
+def length(x: Any, /) -> Any:
+    """Return ``len(x)``, of a traced array as a size, which is open."""
+    return x.shape[0] if isinstance(x, Traced) and x.ndim else len(x)

@@ -107,6 +107,11 @@ class Numberless:
         instead = "np.floor(x), np.rint(x), or x.astype(int)"
         self._leaked("a Python int (`int(x)`)", instead, of_one=True)
 
+    def __round__(self, ndigits: int | None = None) -> Any:
+        known = known_number(self.node) if ndigits is None else None
+        # Of sizes it is an index, perhaps.
+        return super().__round__(ndigits) if known is None else round(float(known))  # type: ignore[misc]
+
     def __index__(self) -> int:
         known = known_number(self.node) if self.dtype.kind in "iu" else None
         if known is None and self.dtype.kind in "iu":
