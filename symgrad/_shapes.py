@@ -9,6 +9,7 @@ and records a *guard*: a relation that a later call must satisfy to reuse the tr
 from __future__ import annotations
 
 import contextlib
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -91,17 +92,26 @@ def _comparison(relation: Any, op: Operator) -> Method:
     """Return the method of a comparison, which is true or false in the example call."""
 
     def compare(self: Size, other: object) -> Any:
-        if isinstance(other, (Size, int, np.integer)):
-            right = as_dim(other)
-        elif isinstance(other, float):
-            return bool(op(int(self), other))
-        else:
+        if isinstance(other, float):
+            exact = op in (operator.eq, operator.ne)
+            if not abs(other) < 2.0**62 or (exact and not other.is_integer()):
+                return op(0, other)
+            # Whole numbers that are below 2.5, or not, are so for 3, by others as for 2.
+            other = math.ceil(other) if op in (operator.lt, operator.ge) else math.floor(other)
+        if not isinstance(other, (Size, int, np.integer)):
             return NotImplemented
+        right = as_dim(other)
         truth = op(self.hint, hint(right))
         guard(relation(self.expr, right, evaluate=False), value_is=truth)
         return truth
 
     return compare
+
+
+_COMPARED: dict[np.ufunc, Operator] = {
+    np.less: operator.lt, np.less_equal: operator.le, np.greater: operator.gt,
+    np.greater_equal: operator.ge, np.equal: operator.eq, np.not_equal: operator.ne,
+}  # fmt: skip
 
 
 class Size:
@@ -150,6 +160,15 @@ class Size:
         return np.array(int(self), dtype)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        # An np.int64 is handed on as an array.
+        numbers = [x.item() if isinstance(x, (np.generic, np.ndarray)) and x.ndim == 0 else x
+                   for x in inputs]  # fmt: skip
+        if (
+            ufunc in _COMPARED
+            and not kwargs
+            and all(isinstance(x, (Size, int, float)) for x in numbers)
+        ):
+            return _COMPARED[ufunc](*numbers)
         lifted = [Size.lift(x) if isinstance(x, Size) else x for x in inputs]
         return getattr(ufunc, method)(*lifted, **kwargs)
 

@@ -9,6 +9,9 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from scipy import integrate, signal, stats
+from scipy.interpolate import CubicSpline, PchipInterpolator, interp1d, make_interp_spline
+from scipy.spatial.distance import pdist
 
 import symgrad as sg
 import symgrad.numpy as snp
@@ -103,6 +106,48 @@ def test_lengths_asked_for_are_traced_twice(name: str) -> None:
     for n in LENGTHS:
         np.testing.assert_allclose(g(vector(n)), function(vector(n)), rtol=1e-6)
     assert g.traces == 2
+
+
+def rows(x: Any) -> Any:
+    return np.stack([x, x**2], axis=1)
+
+
+OF_SCIPY: dict[str, Callable[[Any], Any]] = {
+    "filtfilt": lambda x: signal.filtfilt([0.2, 0.3], [1.0, -0.5], x),
+    "sosfiltfilt": lambda x: signal.sosfiltfilt(signal.butter(2, 0.3, output="sos"), x),
+    "savgol_filter": lambda x: signal.savgol_filter(x, 11, 3),
+    "detrend": signal.detrend,
+    "resample": lambda x: signal.resample(x, 40),
+    "upfirdn": lambda x: signal.upfirdn(np.arange(1.0, 9.0), x, 2, 3),
+    "decimate": lambda x: signal.decimate(x, 4),
+    "hilbert": lambda x: np.abs(signal.hilbert(x)),
+    "CubicSpline": lambda y: CubicSpline(np.arange(len(y)), y)(np.linspace(1, 50, 11)),
+    "PchipInterpolator": lambda y: PchipInterpolator(np.arange(len(y)), y)(np.linspace(1, 50, 11)),
+    "interp1d": lambda y: interp1d(np.arange(len(y)), y, "cubic")(np.linspace(1, 50, 11)),
+    "make_interp_spline": lambda y: make_interp_spline(np.arange(len(y)), y)(np.linspace(1, 9, 4)),
+    "simpson": lambda y: integrate.simpson(y, dx=0.1),
+    "cumulative_simpson": lambda y: integrate.cumulative_simpson(y, dx=0.1),
+    "pdist": lambda x: pdist(rows(x)),
+    "triu_indices": lambda x: np.outer(x, x)[np.triu_indices(len(x), 2)],
+    "tril_indices": lambda x: np.outer(x, x)[np.tril_indices(len(x))],
+    "gaussian_kde": lambda x: stats.gaussian_kde(x)(np.linspace(0.0, 1.0, 5)),
+    "windows": lambda x: x * (np.hanning(len(x)) + np.hamming(len(x)) + np.bartlett(len(x))),
+    "spectrum": lambda x: np.abs(np.fft.rfft(x * np.blackman(len(x)))) * np.fft.rfftfreq(len(x)),
+    "frequencies": lambda x: x * np.fft.fftfreq(len(x), 0.5),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [k if k == "windows" else pytest.param(k, marks=pytest.mark.slow) for k in OF_SCIPY]
+)
+def test_scipy_for_many_lengths(name: str) -> None:
+    """Once for the first, and once for all, or for odd and even ones."""
+    function = OF_SCIPY[name]
+    g = sg.compile(function, backend="numpy")
+    for n in (60, 66, 75, 90, 101, 122):
+        x = np.sin(np.arange(n) ** 1.5)
+        np.testing.assert_allclose(g(x), function(x), rtol=1e-8, atol=1e-10)
+    assert g.traces <= 3
 
 
 def everything(x: Any) -> tuple[Any, ...]:

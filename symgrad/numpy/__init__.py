@@ -60,6 +60,7 @@ from ._creation import (
 )
 from ._iterators import fromiter, ndenumerate, nditer, vectorize
 from ._outside import of_file
+from ._sized import bartlett, blackman, hamming, hanning, tril_indices, triu_indices
 
 __all__ = [
     "arange",
@@ -68,6 +69,8 @@ __all__ = [
     "asarray",
     "ascontiguousarray",
     "asfortranarray",
+    "bartlett",
+    "blackman",
     "c_",
     "copy",
     "empty",
@@ -78,6 +81,8 @@ __all__ = [
     "fromiter",
     "full",
     "full_like",
+    "hamming",
+    "hanning",
     "identity",
     "indices",
     "linalg",
@@ -93,6 +98,8 @@ __all__ = [
     "r_",
     "random",
     "tri",
+    "tril_indices",
+    "triu_indices",
     "vectorize",
     "zeros",
     "zeros_like",

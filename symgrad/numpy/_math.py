@@ -14,6 +14,7 @@ import symgrad.numpy as traced_numpy
 from .._late import special
 from .._ops.np_common import is_traced
 from .._shapes import Size
+from .._trace import Traced
 
 _SAME = (
     "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log1p", "log2", "log10", "sqrt",
@@ -41,6 +42,14 @@ def _number(x: Any) -> Any:
     return x.reshape(()) if one else x
 
 
+def _as_of_python(x: Any) -> Any:
+    """Return a number made of sizes as one that adapts to the arrays which it meets."""
+    if isinstance(x, tuple):
+        return tuple(map(_as_of_python, x))
+    kind = {"f": float, "i": int}.get(x.dtype.kind) if isinstance(x, Traced) else None
+    return x if kind is None else Traced(x.node, kind)
+
+
 def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., Any]:
     original = getattr(math, name)
 
@@ -48,8 +57,10 @@ def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., An
     def function(*args: Any, **kwargs: Any) -> Any:
         args = tuple(list(a) if isinstance(a, Iterator) else a for a in args)
         flat = [v for a in args for v in (a if isinstance(a, (list, tuple)) else (a,))]
-        if any(is_traced(v) or isinstance(v, Size) for v in flat):
+        if any(is_traced(v) for v in flat):
             return traced(*map(_number, args), **kwargs)
+        if any(isinstance(v, Size) for v in flat):
+            return _as_of_python(traced(*args, **kwargs))
         return original(*args, **kwargs)
 
     return function

@@ -12,21 +12,12 @@ Examples
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .._trace._namespace import offering
+from ._sized import fftfreq, rfftfreq
 
-
-def fftfreq(n: Any, d: Any = 1.0, **options: Any) -> Any:
-    """Same as ``np.fft.fftfreq``; the distance of the samples may be traced."""
-    return np.fft.fftfreq(n, d, **options)
-
-
-def rfftfreq(n: Any, d: Any = 1.0, **options: Any) -> Any:
-    """Same as ``np.fft.rfftfreq``; the distance of the samples may be traced."""
-    return np.fft.rfftfreq(n, d, **options)
+__all__ = ["fftfreq", "rfftfreq"]
 
 
 __getattr__, __dir__ = offering(np.fft, globals())

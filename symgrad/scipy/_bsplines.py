@@ -190,24 +190,24 @@ def make_interp_spline(
         )
     both = (bc_type, bc_type) if bc_type is None or isinstance(bc_type, str) else bc_type
     left, right = (_conditions(c) for c in both)
-    n = int(x.shape[0])
+    n = x.shape[0]
     join = traced_numpy.concatenate
     if k == 0:
         return BSpline(join([x, x[-1:]]), values, 0, axis=axis)
     piece = None  # of each place: known where the knots follow from the places
     if t is None:
         if left or right:
-            piece, inner, ends = np.arange(n) + k, x, k
+            piece, inner, ends = traced_numpy.arange(n) + k, x, k
         else:
             middle = 0.5 * (x[1:] + x[:-1]) if k % 2 == 0 else x
             cut = (k + 1) // 2
-            piece, ends = np.arange(n) + k - k // 2, k + 1
-            inner = middle[cut : int(middle.shape[0]) - cut]
+            piece, ends = traced_numpy.arange(n) + k - k // 2, k + 1
+            inner = middle[cut : middle.shape[0] - cut]
         t = join([np.repeat(x[:1], ends), inner, np.repeat(x[-1:], ends)])
     elif not holds((x, t), is_traced):
         piece = np.searchsorted(np.asarray(t), np.asarray(x), side="right") - 1
     t = floats(t)
-    count = int(t.shape[0]) - k - 1
+    count = t.shape[0] - k - 1
     if count - n != len(left) + len(right):
         raise ValueError(
             f"The number of derivatives at boundaries does not match: expected {count - n}, got "
@@ -227,7 +227,8 @@ def make_interp_spline(
         last = [BSpline(t[-2 * k - 2 :], own, k)(x[-1], order) for order, _ in right]
         piece = np.clip(piece, k, count - 1)
         rows = join([*(v[None] for v in first), _nonzero(x, t, k, piece), *(v[None] for v in last)])
-        starts = np.concatenate([[0] * len(left), piece - k, [count - k - 1] * len(right)])
+        none, one = np.zeros(len(left), int), np.ones(len(right), int)
+        starts = join([none, piece - k, one * (count - k - 1)])
         found = solve_banded((k, k), _band(rows, starts, k), known)
     return BSpline(t, np.moveaxis(found.reshape((count, *y.shape[1:])), 0, axis), k, axis=axis)
 
@@ -251,14 +252,13 @@ def _nonzero(x: Any, t: Any, k: int, piece: Any) -> Any:
 
 def _band(rows: Any, starts: Any, k: int) -> Any:
     """Return a matrix, of which each row has numbers from a column on, as LAPACK has bands."""
-    count, width = map(int, rows.shape)
-    columns = starts.astype(np.int64)[:, None] + np.arange(width)
-    place = np.full((2 * k + 1) * count, count * width)  # of the zero behind the numbers
-    place[(k + np.arange(count)[:, None] - columns) * count + columns] = np.arange(
-        count * width
-    ).reshape(count, width)
-    flat = traced_numpy.concatenate([rows.reshape(-1), np.zeros(1)])
-    return take(flat, place).reshape((2 * k + 1, count))
+    count, width = rows.shape
+    column = traced_numpy.arange(count)
+    row = column + np.arange(-k, k + 1)[:, np.newaxis]
+    inside, row = (row >= 0) & (row < count), np.clip(row, 0, count - 1)
+    place = column - take(starts, row)
+    inside = inside & (place >= 0) & (place < width)
+    return np.where(inside, rows[row, np.clip(place, 0, width - 1)], 0.0)
 
 
 def _conditions(given: Any) -> list[Any]:

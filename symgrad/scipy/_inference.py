@@ -226,7 +226,7 @@ def _between(u: Any, v: Any, u_weights: Any, v_weights: Any) -> tuple[Any, Any]:
     """Return the steps between all values, and how two distribution functions differ on them."""
     u, v = floats(u).reshape(-1), floats(v).reshape(-1)
     shares = [
-        np.full(x.shape, 1.0 / x.shape[0]) if w is None else floats(w) / np.sum(floats(w))
+        traced_numpy.full(x.shape, 1.0 / x.shape[0]) if w is None else floats(w) / np.sum(floats(w))
         for x, w in ((u, u_weights), (v, v_weights))
     ]
     values = np.concatenate([u, v])

@@ -195,12 +195,12 @@ def _periodic_slopes(x: Any, y: Any) -> Any:
     """
     dx = np.diff(x)
     slope = np.diff(y, axis=0) / beside(dx, y)
-    n = int(dx.shape[0])
+    n = dx.shape[0]
     before, mean = np.roll(dx, 1), np.roll(slope, 1, axis=0)
     right = 3 * (beside(dx, y) * mean + beside(before, y) * slope)
     main = 2 * (before + dx)
     if n < 3:  # the neighbours on both sides are the same
-        eye = np.eye(n)
+        eye = np.eye(int(n))
         left, other = dx[:, None] * np.roll(eye, -1, 1), before[:, None] * np.roll(eye, 1, 1)
         matrix = np.diag(main) + left + other
         found = np.linalg.solve(matrix, right.reshape((n, -1))).reshape(slope.shape)
@@ -228,7 +228,7 @@ def _slopes(x: Any, y: Any, bc_type: Any) -> Any:
     A tridiagonal system, with ends as in de Boor, A Practical Guide to Splines, chapter IV.
     """
     first, last = (bc_type, bc_type) if isinstance(bc_type, str) else bc_type
-    n = int(x.shape[0])
+    n = x.shape[0]
     dx = np.diff(x)
     slope = np.diff(y, axis=0) / beside(dx, y)
     if n == 2:  # a line, or a parabola: as SciPy has it
@@ -243,8 +243,9 @@ def _slopes(x: Any, y: Any, bc_type: Any) -> Any:
     below, above = [dx[1:]], [dx[:-1]]
     for start, condition in ((True, first), (False, last)):
         # As seen from the end: the first two widths and slopes.
-        h0, h1 = (dx[0], dx[1 % (n - 1)]) if start else (dx[-1], dx[-2 % (n - 1)])
-        m0, m1 = (slope[0], slope[1 % (n - 1)]) if start else (slope[-1], slope[-2 % (n - 1)])
+        own, next_ = (0, 1) if start else (-1, -2)
+        next_ = next_ if n > 2 else own
+        (h0, m0), (h1, m1) = ((dx[k], slope[k]) for k in (own, next_))
         if condition == "not-a-knot":
             own, next_, value = h1, h0 + h1, ((3 * h0 + 2 * h1) * h1 * m0 + h0**2 * m1) / (h0 + h1)
         else:
@@ -288,7 +289,7 @@ class PchipInterpolator(CubicHermiteSpline):
         values, y = y, np.moveaxis(y, axis, 0)
         h = beside(np.diff(x), y)
         m = np.diff(y, axis=0) / h
-        if int(x.shape[0]) == 2:
+        if x.shape[0] == 2:
             slopes = traced_numpy.concatenate([m, m])
         else:
             flat = np.sign(m[1:]) * np.sign(m[:-1]) <= 0
@@ -328,7 +329,7 @@ class Akima1DInterpolator(CubicHermiteSpline):
         axis = axis_of(axis, values)
         y = np.moveaxis(values, axis, 0)
         inner = np.diff(y, axis=0) / beside(np.diff(x), y)
-        if int(x.shape[0]) == 2:
+        if x.shape[0] == 2:
             slopes = traced_numpy.concatenate([inner, inner])
         else:
             left, right = 2 * inner[0] - inner[1], 2 * inner[-1] - inner[-2]

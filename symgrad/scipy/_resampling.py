@@ -31,7 +31,7 @@ def resample(
             refuse_option("resample", "window", "...", "resample(np.real(x), ...) and np.imag")
         parts = (resample(part, num, axis=-1) for part in (np.real(x), np.imag(x)))
         return np.moveaxis(next(parts) + 1j * next(parts), -1, axis)
-    n, least = int(x.shape[-1]), min(int(x.shape[-1]), num)
+    n, least = x.shape[-1], min(x.shape[-1], num)
     known = np.fft.rfft(x)
     if window is not None:  # what SciPy makes of one sample are the window's factors
         known = known * np.fft.rfft(scipy.signal.resample(np.eye(1, n)[0], n, window=window)).real
@@ -89,7 +89,7 @@ def upfirdn(
         raise ValueError("h must be 1-D with non-zero length")
     if up < 1 or down < 1:
         raise ValueError("Both up and down must be >= 1")
-    n, m = int(x.shape[-1]), int(h.shape[0])
+    n, m = x.shape[-1], int(h.shape[0])
     count = -(-((n - 1) * up + m) // down)
     common = math.gcd(up, down)
     rows, apart = up // common, down // common  # results, and samples, from part to part
@@ -103,13 +103,13 @@ def upfirdn(
     length = (parts - 1) * apart + width
     wide = _extended(x, taps - 1, max(0, length - n - taps + 1), mode, cval)[..., :length]
     windows = np.lib.stride_tricks.sliding_window_view(wide, width, axis=-1)[..., ::apart, :]
-    found = (windows @ matrix).reshape(*map(int, x.shape[:-1]), parts * rows)[..., :count]
+    found = (windows @ matrix).reshape(*x.shape[:-1], parts * rows)[..., :count]
     return np.moveaxis(found, -1, axis)
 
 
 def _extended(x: Any, before: int, after: int, mode: str, cval: Any) -> Any:
     if mode == "line":
-        first, last, n = x[..., :1], x[..., -1:], int(x.shape[-1])
+        first, last, n = x[..., :1], x[..., -1:], x.shape[-1]
         slope = (last - first) / max(n - 1, 1)
         left = first + slope * np.arange(-before, 0).astype(x.dtype)
         right = last + slope * np.arange(1, after + 1).astype(x.dtype)
@@ -136,7 +136,7 @@ def resample_poly(
     up, down = up // common, down // common
     if up == down == 1:
         return np.moveaxis(1.0 * x, -1, axis)
-    n = int(x.shape[-1])
+    n = x.shape[-1]
     count = -(-n * up // down)
     if isinstance(window, (list, np.ndarray)):
         h = np.array(window)

@@ -19,7 +19,7 @@ def _steps(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
     y = np.moveaxis(floats(y), axis, 0)
     rest = (1,) * (y.ndim - 1)
     if x is None:
-        return y, np.broadcast_to(floats(dx), (y.shape[0] - 1,)).reshape((-1, *rest))
+        return y, traced_numpy.broadcast_to(floats(dx), (y.shape[0] - 1,)).reshape((-1, *rest))
     x = floats(x)
     x = x.reshape((-1, *rest)) if x.ndim == 1 else np.moveaxis(x, axis, 0)
     return y, np.diff(x, axis=0)
@@ -70,7 +70,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     array([1., 4., 1.])
     """
     y, h = _steps(y, x, dx, axis)
-    n = int(y.shape[0])
+    n = y.shape[0]
     if n == 1:
         return 0.0 * y[0]
     if n == 2:
@@ -117,11 +117,12 @@ def cumulative_simpson(
             p, q = a / (a + b), a / b
             return a / 6 * ((3 - p) * y[:-2] + (3 + p * q + p) * y[1:-1] - p * q * y[2:])
 
-        n = int(y.shape[0]) - 1
+        n = y.shape[0] - 1
         h = np.broadcast_to(h, (n, *h.shape[1:]))
         ahead, behind = first(y, h), np.flip(first(np.flip(y, 0), np.flip(h, 0)), 0)
         none = np.zeros_like(ahead[:1])
-        even = (np.arange(n) % 2 == 0) & (np.arange(n) < n - 1)
+        step = traced_numpy.arange(n)
+        even = (step % 2 == 0) & (step < n - 1)
         join = traced_numpy.concatenate
         each = np.where(
             even.reshape((-1, *(1,) * (y.ndim - 1))), join([ahead, none]), join([none, behind])

@@ -190,7 +190,7 @@ class RegularGridInterpolator:
 
     def _corner(self, values: Any, rows: list[Any]) -> Any:
         """Return values at one place of the grid for each point."""
-        sizes = [int(x.shape[0]) for x in self.grid]
+        sizes = [x.shape[0] for x in self.grid]
         flat = values.reshape((-1, *values.shape[len(rows) :]))
         row = rows[0]
         for size, next_ in zip(sizes[1:], rows[1:], strict=True):

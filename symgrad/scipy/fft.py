@@ -314,7 +314,7 @@ def _hankel(name: str) -> Function:
         if any(map(is_traced, (dln, mu, offset, bias))):
             refuse(original, "dln, mu, offset and bias must be numbers; only the array is traced")
         a = floats(a)
-        n = int(a.shape[-1])
+        n = a.shape[-1]
         steps = (np.arange(n) - (n - 1) / 2) * dln
         before, after = np.exp(-bias * steps), np.exp(-bias * (steps + offset))
         if name == "ifht":

@@ -166,7 +166,7 @@ def _both_ways(
         )
     x = np.moveaxis(x, axis, -1)
     edge = 0 if padtype is None else 3 * taps if padlen is None else padlen
-    if int(x.shape[-1]) <= edge:
+    if x.shape[-1] <= edge:
         raise ValueError(
             f"The length of the input vector x must be greater than padlen, which is {edge}."
         )
@@ -179,7 +179,7 @@ def _both_ways(
         x = traced_numpy.concatenate([left, x, right], axis=-1)
     for _ in range(2):
         x = np.flip(filtered(x), -1)
-    return np.moveaxis(x[..., edge : int(x.shape[-1]) - edge], -1, axis)
+    return np.moveaxis(x[..., edge : x.shape[-1] - edge], -1, axis)
 
 
 @replaces(scipy.signal.hilbert)
@@ -192,8 +192,8 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
     array([ 0.5,  0. , -0.5,  0. ])
     """
     rows = np.moveaxis(floats(x), axis, -1)
-    n = int(rows.shape[-1]) if N is None else N
-    steps = np.arange(n)
+    n = rows.shape[-1] if N is None else N
+    steps = traced_numpy.arange(n)
     weights = np.where((steps == 0) | (2 * steps == n), 1.0, np.where(2 * steps < n, 2.0, 0.0))
     return np.moveaxis(np.fft.ifft(np.fft.fft(rows, n) * weights.astype(rows.dtype)), -1, axis)
 
@@ -230,7 +230,7 @@ def decimate(
         taps = taps.astype(x.dtype)
         if zero_phase:
             return np.moveaxis(resample_poly(x, 1, q, -1, taps), -1, axis)
-        found = upfirdn(taps, x, 1, q)[..., : -(-int(x.shape[-1]) // q)]
+        found = upfirdn(taps, x, 1, q)[..., : -(-x.shape[-1] // q)]
     elif ftype == "iir":
         sos = scipy.signal.cheby1(8 if n is None else n, 0.05, 0.8 / q, output="sos")
         found = (sosfiltfilt if zero_phase else sosfilt)(sos, x)[..., ::q]
@@ -264,14 +264,14 @@ def savgol_filter(
     if mode != "interp":
         found = convolve1d(x, weights, -1, mode=mode, cval=cval)
     else:
-        if n > int(x.shape[-1]):
+        if n > x.shape[-1]:
             raise ValueError(
                 "If mode is 'interp', window_length must be less than or equal to the size of x."
             )
         # At the ends are the values of one polynomial through as many samples.
         ends = scipy.signal.savgol_filter(np.eye(n), n, polyorder, deriv, delta)
         half = n // 2
-        inner = convolve1d(x, weights, -1, mode="constant")[..., half : int(x.shape[-1]) - half]
+        inner = convolve1d(x, weights, -1, mode="constant")[..., half : x.shape[-1] - half]
         first, last = x[..., :n] @ ends[:, :half], x[..., -n:] @ ends[:, n - half :]
         found = traced_numpy.concatenate([first, inner, last], axis=-1)
     return np.moveaxis(found.astype(x.dtype), -1, axis)
@@ -294,15 +294,17 @@ def detrend(
         return np.moveaxis(x - np.mean(x, axis=-1, keepdims=True), -1, axis)
     if type not in ("linear", "l"):
         raise ValueError("Trend type must be 'linear' or 'constant'.")
-    n = int(x.shape[-1])
-    ends = np.unique(np.r_[0, bp, n])
-    if ends[-1] > n:
+    n = x.shape[-1]
+    starts = [int(k) for k in np.unique(np.r_[0, bp]) if k != n]
+    if starts[-1] > n:
         raise ValueError("Breakpoints must be less than length of data along given axis.")
     parts = []
-    for first, last in itertools.pairwise(map(int, ends)):
-        lines = np.linalg.qr(np.stack([np.arange(last - first), np.ones(last - first)], -1))[0]
-        part = x[..., first:last]
-        parts.append(part - (part @ lines) @ lines.T)
+    for first, last in itertools.pairwise([*starts, n]):
+        part, places = x[..., first:last], traced_numpy.arange(last - first).astype(x.dtype)
+        part, places = (v - np.mean(v, axis=-1, keepdims=True) for v in (part, places))
+        square = places @ places
+        slope = (part @ places) / np.where(square == 0, 1, square)  # of one sample there is none
+        parts.append(part - slope[..., np.newaxis] * places)
     found = traced_numpy.concatenate(parts, axis=-1)
     return np.moveaxis(found.astype(x.dtype), -1, axis)
 

@@ -266,8 +266,8 @@ class gaussian_kde:  # noqa: N801 - SciPy's name
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
         points = floats(dataset)
         self.dataset = points[None] if points.ndim < 2 else points
-        self.d, self.n = map(int, self.dataset.shape)
-        given = np.ones(self.n) if weights is None else floats(weights)
+        self.d, self.n = int(self.dataset.shape[0]), self.dataset.shape[1]
+        given = traced_numpy.ones(self.n) if weights is None else floats(weights)
         self.weights = given / np.sum(given)
         self.neff = 1 / np.sum(self.weights**2)
         if bw_method in (None, "scott"):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.spatial.distance
 
+from ... import numpy as traced_numpy
 from ..._trace._namespace import offering
 from ...errors import ShapeError
 from .._fates import reasons
@@ -98,7 +99,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
     x = floats(X).astype(np.float64)
     if x.ndim != 2:
         raise ShapeError(f"pdist takes a matrix, not shape {x.shape}")
-    i, j = np.triu_indices(int(x.shape[0]), 1)
+    i, j = traced_numpy.triu_indices(x.shape[0], 1)
     return _metric(metric, kwargs)(x[i], x[j])
 
 
@@ -107,7 +108,7 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     """Distances in a row as a symmetric matrix, or the other way."""
     x = floats(X)
     if x.ndim == 2:
-        return x[np.triu_indices(int(x.shape[0]), 1)]
+        return x[traced_numpy.triu_indices(x.shape[0], 1)]
     count = int(x.shape[0])
     if not count:  # of one point
         return np.zeros((1, 1), x.dtype)

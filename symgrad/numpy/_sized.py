@@ -1,0 +1,101 @@
+"""What NumPy makes of a number of elements, where that is an open size.
+
+For numbers each is NumPy's own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._shapes import Size
+from ._creation import arange
+
+Made = Callable[..., Any]
+
+
+def _sized(original: Made, least: int = 2) -> Callable[[Made], Made]:
+    """Return a decorator: of open sizes from ``least`` on its function's result, else NumPy's."""
+
+    def decorate(ours: Made) -> Made:
+        @functools.wraps(original)
+        def version(n: Any, *args: Any, **options: Any) -> Any:
+            if isinstance(n, Size) and n >= least:
+                return ours(n, *args, **options)
+            return original(n, *args, **options)
+
+        return version
+
+    return decorate
+
+
+def _steps(n: Any) -> Any:
+    """Return places from -1 to 1, as NumPy's windows count."""
+    return (2.0 * arange(n) - (n - 1.0)) / (n - 1.0)
+
+
+@_sized(np.bartlett)
+def bartlett(M: Any) -> Any:
+    return 1.0 - np.abs(_steps(M))
+
+
+@_sized(np.hanning)
+def hanning(M: Any) -> Any:
+    return 0.5 + 0.5 * np.cos(np.pi * _steps(M))
+
+
+@_sized(np.hamming)
+def hamming(M: Any) -> Any:
+    return 0.54 + 0.46 * np.cos(np.pi * _steps(M))
+
+
+@_sized(np.blackman)
+def blackman(M: Any) -> Any:
+    at = np.pi * _steps(M)
+    return 0.42 + 0.5 * np.cos(at) + 0.08 * np.cos(2.0 * at)
+
+
+@_sized(np.fft.fftfreq, 1)
+def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    k = arange(n)
+    return np.where(k < (n + 1) // 2, k, k - n) * (1.0 / (n * d))
+
+
+@_sized(np.fft.rfftfreq, 1)
+def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    return arange(n // 2 + 1) * (1.0 / (n * d))
+
+
+def _triangle(original: Made, ours: Made) -> Made:
+    """Return the indices of a triangle; ours are those of sides of ``size`` on a diagonal ``k``.
+
+    They are found by their numbers: row i of a lower triangle begins with i*(i + 1)/2, of which
+    the root is exact.
+    """
+
+    @functools.wraps(original)
+    def version(n: Any, k: int = 0, m: Any = None) -> Any:
+        inside = k >= 0 if original is np.triu_indices else k <= 0
+        if isinstance(n, Size) and m is None and inside and n - abs(k) >= 1:
+            return ours(n - abs(k), k)
+        return original(n, k, m)
+
+    return version
+
+
+def _upper(size: Any, k: int) -> tuple[Any, Any]:
+    place, b = arange(size * (size + 1) // 2), 2 * size + 1
+    i = np.floor((b - np.sqrt(1.0 * (b * b - 8 * place))) / 2.0).astype(np.int64)
+    return i, place - i * (b - i) // 2 + i + k
+
+
+def _lower(size: Any, k: int) -> tuple[Any, Any]:
+    place = arange(size * (size + 1) // 2)
+    i = np.floor((np.sqrt(8.0 * place + 1.0) - 1.0) / 2.0).astype(np.int64)
+    return i - k, place - i * (i + 1) // 2
+
+
+triu_indices, tril_indices = _triangle(np.triu_indices, _upper), _triangle(np.tril_indices, _lower)
