@@ -26,9 +26,6 @@ from .._trace import Graph, LeafKind, Traced, Tree, as_node
 from ._colours import Compressed
 from ._pattern import Pattern, Piece
 
-#: How many entries are left: see :class:`Recipe`.
-NONE, FEW, MANY = range(3)
-
 
 @dataclass(frozen=True)
 class Recipe:
@@ -51,8 +48,7 @@ class Recipe:
     single:
         Whether there is one entry: a size that no symbol stands for.
     rest:
-        How many entries are the place of none that is alone: NONE; FEW, at which zeros are
-        written by their places before anything is added; or MANY, so that all are zeros before.
+        Whether there are entries that are the place of none that is alone: all are zeros before.
     """
 
     target: int
@@ -62,7 +58,7 @@ class Recipe:
     partial: frozenset[int]
     final: bool
     single: bool
-    rest: int
+    rest: bool
 
     @property
     def order(self) -> list[int]:
@@ -77,10 +73,10 @@ class Recipe:
 
     def serves(self, other: Recipe) -> bool:
         """Tell whether it gives the same data, with additions where none are needed perhaps."""
-        if self.rest == MANY:
+        if self.rest:
             fewer = self.alone <= other.alone
         else:
-            fewer = self.alone == other.alone and self.rest == other.rest
+            fewer = self.alone == other.alone and not other.rest
         own = replace(self, alone=other.alone, partial=other.partial, rest=other.rest)
         return fewer and self.partial >= other.partial and own == other
 
@@ -110,9 +106,8 @@ class Placed:
     specialization:
         The compiled program. Behind the inputs of the trace it takes the places of all values,
         in one array, since each array of its own is text in several functions. Then come which
-        entries are multiplied, the sizes, how many zeros are written by their places, how many
-        entries there are where that is not how many values there are, what is given, and the index
-        data.
+        entries are multiplied, the sizes, how many entries there are where that is not how many
+        values there are, what is given, and the index data.
     given:
         The inputs by colours.
     symbols:
@@ -244,8 +239,6 @@ class Placed:
                 self._pairs += pairs[-1][-1]
             own = [*(blocks[k].shape for k in recipe.blocks), *(p.shape for p, _ in pairs[-1])]
             shapes += [own[k] for k in recipe.order]
-            if recipe.rest == FEW:
-                shapes.append((self._count("rest"),))
         placing = self._placing(shapes)
         found: list[Any] = []
         for recipe, factors in zip(recipes, pairs, strict=True):
@@ -263,29 +256,19 @@ class Placed:
                     place = np.maximum(place, 0)
                 values.append(pieces[k].astype(dtypes[recipe.target]))
                 places.append(place)
-            alone = len(recipe.alone)
-            if recipe.rest == FEW:
-                rest = next(placing)
-                zero = Traced(as_node(0.0, dtypes[recipe.target]))
-                values.insert(alone, np.broadcast_to(zero, rest.shape))
-                places.insert(alone, rest)
-                alone += 1
+            alone, whole = len(recipe.alone), not recipe.rest
             if recipe.exact:
                 total = as_dim(sum(dim_product(x.node.shape) for x in values))
             elif recipe.single:
                 total = 1
             else:
                 total = self._count("count")
-            whole = recipe.exact or recipe.rest != MANY
             found.append(SPREAD(*values, *places, alone=alone, shape=(total,), whole=whole))
         return [as_node(x) for x, recipe in zip(found, recipes, strict=True) if recipe.final]
 
 
 #: Shortest array whose length is a symbol.
 LEAST = 2
-
-#: So many entries are few, of however many.
-FEWEST = 8
 
 
 class Part:
@@ -303,9 +286,7 @@ class Part:
         own = len(pieces) - len(products)
         used = [k for k, places in enumerate(pattern.places) if np.any(places >= 0)]
         alone = pattern.alone()
-        written = [np.zeros(0, int), *(pattern.places[k] for k in alone)]
-        rest = np.setdiff1d(np.arange(pattern.nnz), np.concatenate(written), assume_unique=True)
-        few = 0 < len(rest) <= max(FEWEST, pattern.nnz // 8) and pattern.nnz > 1
+        covered = sum(len(pattern.places[k]) for k in alone)
         self.recipe = Recipe(
             target,
             tuple(pieces[k].number for k in used if k < own),
@@ -314,10 +295,8 @@ class Part:
             frozenset(place for place, k in enumerate(used) if pattern.places[k].min() < 0),
             final,
             pattern.nnz == 1,
-            FEW if few else MANY if len(rest) else NONE,
+            covered < pattern.nnz,
         )
-        #: The places, at least LEAST of them, of entries that are zeros before others are added.
-        self.rest = np.resize(rest, max(len(rest), LEAST)) if few else rest[:0]
         self.places = [pattern.places[k] for k in used]
         self.pairs = [x for k in used if k >= own for x in products[k - own][2:]]
         self.nnz = pattern.nnz
@@ -344,7 +323,6 @@ class Joined:
             partial |= {own[k] for k in r.partial}
             places |= {j: np.where(x < 0, x, x + start)
                        for j, x in zip(own, part.places, strict=True)}  # fmt: skip
-        rest = max(r.rest for r in recipes)
         self.nnz = starts[-1]
         self.recipe = Recipe(
             recipes[0].target,
@@ -354,9 +332,7 @@ class Joined:
             frozenset(partial),
             True,
             self.nnz == 1,
-            rest,
+            any(r.rest for r in recipes),
         )
-        zeros = [part.rest + start for part, start in zip(parts, starts, strict=False)]
-        self.rest = np.concatenate(zeros) if rest == FEW else parts[0].rest[:0]
         self.places = [places[k] for k in sorted(places)]
         self.pairs = [x for part in parts for x in part.pairs]

@@ -19,7 +19,7 @@ from .._trace import Graph, flatten
 from ..errors import ArgumentError, IndexingError
 from ._colours import Compressed
 from ._pattern import Pattern, Piece, numbers_of, pairs_of
-from ._placed import FEW, LEAST, Joined, Part, Placed, Recipe
+from ._placed import LEAST, Joined, Part, Placed, Recipe
 
 #: Plans that a derivative keeps for its last sizes and index data.
 KEPT = 4
@@ -326,21 +326,17 @@ class Plan:
         """Return what the program takes behind the inputs of the trace."""
         places: list[Any] = []
         pairs: list[Any] = []
-        zeros: list[int] = []
         counts: list[int] = []
         for recipe, part in zip(made.recipes, parts, strict=True):
             places += [part.places[k] for k in recipe.order]
             pairs += part.pairs
-            if recipe.rest == FEW:
-                places.append(part.rest)
-                zeros.append(len(part.rest))
             if not (recipe.exact or recipe.single):
                 counts.append(part.nnz)
         sizes = [self._sizes[s] for s in made.symbols]
         data = [x[()] for x in self._data]
         places = [np.concatenate(places, dtype=made.word, casting="same_kind")] if places else []
         given = [self._given[x] for x in made.given]
-        return *places, *pairs, *sizes, *zeros, *counts, *given, *data
+        return *places, *pairs, *sizes, *counts, *given, *data
 
 
 class _Planner:

@@ -25,7 +25,7 @@ from .._state import PLAIN, now
 from .._trace import EnclosedError, Traced, as_node, carried_out, flatten
 from ..errors import ArgumentError, MissingExtraError
 from ._pattern import Pattern
-from ._placed import FEW, MANY, Part
+from ._placed import Part
 from ._plan import SMALL, Layout, Plan
 from ._vmap import vmap_body
 
@@ -319,7 +319,7 @@ def data_of(parts: Sequence[Part], values: Sequence[Any], lead: tuple[int, ...])
 
 def _spread(part: Part, values: Sequence[Any]) -> Any:
     """Return all blocks at their places; each loop writes its own."""
-    nnz, rest, alone = part.pattern.nnz, part.recipe.rest, len(part.recipe.alone)
+    nnz, alone = part.pattern.nnz, len(part.recipe.alone)
     word = np.int32 if nnz <= SMALL else np.int64
     pieces, places = [], []
     for k in part.recipe.order:
@@ -329,11 +329,7 @@ def _spread(part: Part, values: Sequence[Any]) -> Any:
             value, place = np.reshape(value, (len(place),))[kept], place[kept]
         pieces.append(value)
         places.append(np.reshape(Traced(as_node(place.astype(word))), value.shape))
-    if rest == FEW:
-        pieces.insert(alone, traced_numpy.zeros(len(part.rest), part.pattern.dtype))
-        places.insert(alone, Traced(as_node(part.rest.astype(word))))
-        alone += 1
-    return SPREAD(*pieces, *places, alone=alone, shape=(nnz,), whole=rest != MANY)
+    return SPREAD(*pieces, *places, alone=alone, shape=(nnz,), whole=not part.recipe.rest)
 
 
 def _placed(part: Part, pieces: Sequence[Any], lead: tuple[int, ...]) -> Any:
