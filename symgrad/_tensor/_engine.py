@@ -24,9 +24,6 @@ from ._mode import mode
 from ._node import AccumulateGrad, Backward, Node, Value, wrap
 from ._shortcuts import paths
 
-#: No masks: the gradients of operands can differ from 0 anywhere.
-_EVERYWHERE: tuple[Any, ...] = ()
-
 
 def reach(roots: Sequence[Node]) -> tuple[list[Node], bool]:
     """Return the nodes behind ``roots``, latest first, and whether numbers order them.
@@ -182,7 +179,9 @@ def run(
         mode.recording = create_graph
         try:
             with np.errstate(all="ignore"):
-                found, writes = _walk(order, roots, gradients, create_graph, targets, observe)
+                made = _Pass(order, create_graph, targets, observe)
+                made.run(roots, gradients)
+                found, writes = made.found, made.writes
         finally:
             mode.recording = before
     for tensor, gradient in writes:
@@ -203,76 +202,100 @@ def _towards(order: Sequence[Node], targets: set[Node]) -> list[Node]:
     return [node for node in order if node in kept]
 
 
-def _walk(
-    order: Sequence[Node],
-    roots: Sequence[Node],
-    gradients: Sequence[Any],
-    create_graph: bool,
-    targets: Sequence[Node] | None,
-    observe: Callable[[Node, Sequence[Any]], None] | None,
-) -> tuple[dict[Node, Any], list[tuple[Any, Any]]]:
-    pending: dict[Node, Any] = {}
-    for root, gradient in zip(roots, gradients, strict=True):
-        pending[root] = pending[root] + gradient if root in pending else gradient
-    wanted = set() if targets is None else set(targets)
-    active = set(order) if targets is not None else None
-    found: dict[Node, Any] = {}
-    masks: dict[Node, Any] = {}  # where gradients can differ from 0; None: everywhere
-    writes: list[tuple[Any, Any]] = []
-    past = paths(order, wanted) if observe is None else {}
-    for node in order:
-        ct = pending.pop(node, None)
-        if ct is None:
-            if not isinstance(node, AccumulateGrad):
+class _Pass:
+    """A pass from the roots to the leaves: what has arrived at each node, and what is found.
+
+    Attributes
+    ----------
+    found:
+        The gradients at the targets.
+    writes:
+        The tensors whose ``.grad`` they are added to, each with its gradient.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[Node],
+        create_graph: bool,
+        targets: Sequence[Node] | None,
+        observe: Callable[[Node, Sequence[Any]], None] | None,
+    ) -> None:
+        self.order, self.create_graph, self.observe = order, create_graph, observe
+        self.wanted: set[Node] = set(targets or ())
+        #: The nodes that gradients are passed on to; None: all.
+        self.active = None if targets is None else set(order)
+        self.pending: dict[Node, Any] = {}
+        #: Where gradients can differ from 0; nothing is said of those that can everywhere.
+        self.masks: dict[Node, Any] = {}
+        self.past = paths(order, self.wanted) if observe is None else {}
+        self.found: dict[Node, Any] = {}
+        self.writes: list[tuple[Any, Any]] = []
+
+    def run(self, roots: Sequence[Node], gradients: Sequence[Any]) -> None:
+        """Carry it out, from the gradients of the roots' results."""
+        pending, masks, active = self.pending, self.masks, self.active
+        for root, gradient in zip(roots, gradients, strict=True):
+            pending[root] = pending[root] + gradient if root in pending else gradient
+        for node in self.order:
+            ct = pending.pop(node, None)
+            if ct is None:
+                if not isinstance(node, AccumulateGrad):
+                    continue
+                ct = np.zeros_like(node.variable._data)  # it is reached, but by zeros only
+                ct = wrap(ct) if self.create_graph else ct
+            if node in self.wanted:
+                self.found[node] = ct
+            if node.extra is not None:
+                ct = self._through_hooks(node, ct)
+            if type(node) is AccumulateGrad:
+                if active is None:
+                    self.writes.append((node.variable, ct))
                 continue
-            ct = np.zeros_like(node.variable._data)  # it is reached, but by zeros only
-            ct = wrap(ct) if create_graph else ct
-        if node in wanted:
-            found[node] = ct
-        if node.extra is not None:
-            given, ct = ct, _hooked(node, ct, create_graph)
-            if ct is not given:
-                masks.pop(node, None)  # what a hook returns may be anything
-            if targets is None:
-                writes += [(t, ct) for r in node.extra.retained if (t := r()) is not None]
-            if node in wanted and active is not None and active.isdisjoint(node.edges):
-                found[node] = ct  # as in PyTorch: of what is passed on, the gradient before hooks
-        if type(node) is AccumulateGrad:
-            if targets is None:
-                writes.append((node.variable, ct))
-            continue
-        assert isinstance(node, Backward)
-        parts: Sequence[Any]
-        supports: Sequence[Any] = _EVERYWHERE
-        node.check()
-        mask = masks.pop(node, None) if masks else None
-        edges: Sequence[Any] = node.behind
-        path = past.get(node) if past else None
+            assert isinstance(node, Backward)
+            node.check()
+            edges, parts, supports = self._pulled(node, ct, masks.pop(node, None))
+            if self.observe is not None:
+                self.observe(node, parts)
+            for k, edge in enumerate(edges):
+                part = parts[k]
+                if part is None or edge is None or (active is not None and edge not in active):
+                    continue
+                known = pending.get(edge)
+                pending[edge] = part if known is None else known + part
+                if supports or masks:
+                    self._mask(edge, known is not None, supports[k] if supports else None)
+
+    def _through_hooks(self, node: Node, given: Any) -> Any:
+        """Return a gradient as its tensor's hooks leave it; note tensors that keep theirs."""
+        assert node.extra is not None
+        ct = _hooked(node, given, self.create_graph)
+        if ct is not given:
+            self.masks.pop(node, None)  # what a hook returns may be anything
+        if self.active is None:
+            self.writes += [(t, ct) for r in node.extra.retained if (t := r()) is not None]
+        elif node in self.wanted and self.active.isdisjoint(node.edges):
+            self.found[node] = ct  # as in PyTorch: of what is passed on, the gradient before hooks
+        return ct
+
+    def _pulled(
+        self, node: Backward, ct: Any, mask: Any
+    ) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """Return where gradients go from a node, the gradients, and their masks, if any."""
+        path = self.past.get(node) if self.past else None
         if path is not None:
-            parts, supports = path.guarded(ct, mask, create_graph)
-            edges = path.edges
-        elif node.op.taken is not None or mask is not None:
-            parts, supports = _guarded(node, ct, mask, create_graph)
-        else:
-            parts = node.pull(ct, node.tensor() if create_graph else None, create_graph)
-        if observe is not None:
-            observe(node, parts)
-        for k, edge in enumerate(edges):
-            part = parts[k]
-            if part is None or edge is None or (active is not None and edge not in active):
-                continue
-            known = pending.get(edge)
-            pending[edge] = part if known is None else known + part
-            if supports:
-                support = supports[k]
-                if known is None:
-                    if support is not None:
-                        masks[edge] = support
-                elif (before := masks.pop(edge, None)) is not None and support is not None:
-                    masks[edge] = before | support
-            elif masks and known is not None:
-                masks.pop(edge, None)
-    return found, writes
+            return path.edges, *path.guarded(ct, mask, self.create_graph)
+        if node.op.taken is not None or mask is not None:
+            return node.behind, *_guarded(node, ct, mask, self.create_graph)
+        tensor = node.tensor() if self.create_graph else None
+        return node.behind, node.pull(ct, tensor, self.create_graph), ()
+
+    def _mask(self, edge: Node, again: bool, support: Any) -> None:
+        """Note where a gradient can differ from 0, beside the one that has arrived before."""
+        if again:
+            before = self.masks.pop(edge, None)
+            support = None if before is None or support is None else before | support
+        if support is not None:
+            self.masks[edge] = support
 
 
 def _hooked(node: Node, ct: Any, create_graph: bool) -> Any:
