@@ -39,57 +39,72 @@ def vmap_body(
 
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
         axes = _spread(in_axes, len(args), "in_axes", "arguments")
-        size: Dimension | None = None
-        replaced: dict[Node, Node] = {}
+        batch = _Batch()
         new = []
         for number, (arg, axis) in enumerate(zip(args, axes, strict=True)):
             leaves, tree = flatten_traced(arg)
             if axis is None:
                 new.append(arg)
                 continue
-            paths = list(tree.paths(f"argument {argument_name(function, number)}"))
-            for k, leaf in enumerate(leaves):
-                if leaf is None or isinstance(leaf, str):
-                    continue
-                x = require_traced(leaf, paths[k])
-                if not -x.ndim <= axis < x.ndim:
-                    raise ShapeError(
-                        f"vmap over axis {axis} of {paths[k]}, which has shape "
-                        f"{show(x.node.shape)}; use in_axes=None for what is not batched"
-                    )
-                moved = as_node(np.moveaxis(x, axis, 0))
-                if size is not None and not same(size, moved.shape[0]):
-                    raise ShapeError(
-                        f"vmap over axes of different lengths: {show((size,))[1:-2]} and "
-                        f"{show(moved.shape[:1])[1:-2]} ({paths[k]})"
-                    )
-                size = moved.shape[0]
-                one = Input(getattr(x.node, "name", "x"), moved.shape[1:], moved.dtype)
-                replaced[one] = moved
-                leaves[k] = Traced(one)
-            new.append(tree.unflatten(leaves))
+            paths = tree.paths(f"argument {argument_name(function, number)}")
+            new.append(tree.unflatten([
+                leaf if leaf is None or isinstance(leaf, str) else batch.example(leaf, axis, path)
+                for leaf, path in zip(leaves, paths, strict=True)
+            ]))  # fmt: skip
+        size, replaced = batch.size, batch.replaced
         if size is None:
             raise ArgumentError("vmap needs at least one argument with a batch axis")
         if batches is not None:
             batches.append((size, replaced))
         nodes, tree, leaves = _traced(function, new, kwargs)
-        results = []
         widths = widths_of(tree, leaves)
         axes = _spread(out_axes, len(widths), "out_axes", "results")
         outs = [axis for axis, width in zip(axes, widths, strict=True) for _ in range(width)]
-        for (node, lifted), axis in zip(batch_examples(nodes, replaced, size), outs, strict=True):
-            value: Any = Traced(node)
-            if lifted and axis is None:
-                raise ArgumentError(
-                    "out_axes=None is for results that are the same for all examples; this "
-                    f"one, of shape {show(node.shape)}, has a batch axis: say where to put it"
-                )
-            if not lifted and axis is not None:
-                value = np.broadcast_to(value, (as_size(size), *value.shape))
-            results.append(value if axis in (0, None) else np.moveaxis(value, 0, axis))
+        found = zip(batch_examples(nodes, replaced, size), outs, strict=True)
+        results = [_with_axis(node, lifted, axis, size) for (node, lifted), axis in found]
         return tree.unflatten(x[0] if isinstance(x, tuple) else results[x] for x in leaves)
 
     return body
+
+
+class _Batch:
+    """How many examples there are, and which nodes are in the place of one of them."""
+
+    def __init__(self) -> None:
+        self.size: Dimension | None = None
+        self.replaced: dict[Node, Node] = {}
+
+    def example(self, leaf: Any, axis: int, path: str) -> Traced:
+        """Return one example of an array with the batch along an axis."""
+        x = require_traced(leaf, path)
+        if not -x.ndim <= axis < x.ndim:
+            raise ShapeError(
+                f"vmap over axis {axis} of {path}, which has shape "
+                f"{show(x.node.shape)}; use in_axes=None for what is not batched"
+            )
+        moved = as_node(np.moveaxis(x, axis, 0))
+        if self.size is not None and not same(self.size, moved.shape[0]):
+            raise ShapeError(
+                f"vmap over axes of different lengths: {show((self.size,))[1:-2]} and "
+                f"{show(moved.shape[:1])[1:-2]} ({path})"
+            )
+        self.size = moved.shape[0]
+        one = Input(getattr(x.node, "name", "x"), moved.shape[1:], moved.dtype)
+        self.replaced[one] = moved
+        return Traced(one)
+
+
+def _with_axis(node: Node, lifted: bool, axis: int | None, size: Dimension) -> Any:
+    """Return a result with the batch along an axis; ``lifted``: it has it as its first."""
+    value: Any = Traced(node)
+    if lifted and axis is None:
+        raise ArgumentError(
+            "out_axes=None is for results that are the same for all examples; this "
+            f"one, of shape {show(node.shape)}, has a batch axis: say where to put it"
+        )
+    if not lifted and axis is not None:
+        value = np.broadcast_to(value, (as_size(size), *value.shape))
+    return value if axis in (0, None) else np.moveaxis(value, 0, axis)
 
 
 def _traced(

@@ -78,15 +78,29 @@ def read_class(
     ``through``: an object of the class, whose ``own`` attributes come first, or the class itself
     (not ``bound``). No copy of a class has other data.
     """
-    known, every = set(own), bool(walk.known & ANY)
-    # An object that is there already is not made again, by code that names no class.
-    makes = every or not (through and bound) or bool(walk.known & _MAKING) or any(
-        isinstance(x, classmethod) for base in kind.__mro__ for x in vars(base).values()
-    )  # fmt: skip
-    for base in kind.__mro__:
-        if not users_class(base):
-            continue
-        home = walk.constant(base)
+    reading = _ClassReading(walk, kind, at, through, enter, own, bound)
+    for base in filter(users_class, kind.__mro__):
+        reading.base(base)
+
+
+class _ClassReading:
+    """How the parts of a class are asked for; see :func:`read_class`."""
+
+    def __init__(
+        self, walk: Walk, kind: type, at: At, through: str, enter: Enter | None,
+        own: Iterable[str], bound: bool,
+    ) -> None:  # fmt: skip
+        self.walk, self.at, self.through, self.enter, self.bound = walk, at, through, enter, bound
+        self.known, self.every = set(own), bool(walk.known & ANY)
+        # An object that is there already is not made again, by code that names no class.
+        self.makes = (
+            self.every or not (through and bound) or bool(walk.known & _MAKING)
+            or any(isinstance(x, classmethod) for base in kind.__mro__ for x in vars(base).values())
+        )  # fmt: skip
+
+    def base(self, base: type) -> None:
+        """Look at what the class has of one of the classes that it is made of."""
+        walk, at, home = self.walk, self.at, self.walk.constant(base)
         _names_of(walk, home, base, at.name)
         level = BOUND if at.fixed < FIXED and copied_class(base) else FIXED
         hold = walk.enters(base, level)
@@ -96,30 +110,33 @@ def read_class(
             hold(parent, parent)
         for key, x in vars(base).items():
             special = key.startswith("__") and key.endswith("__")
-            if not special and not every and key not in walk.known:
-                continue
-            if key in _MAKING and not makes:
-                continue
-            first = bool(through) and not special and key not in known
-            known.add(key)
-            text = f"{through}.{key}" if first else f"{home}.{key}"
-            inner = list(_functions_of(x, text, f"{home}.{key}", first and bound))
-            if inner:
-                hold(key, x)
-            elif not special and not isinstance(x, MemberDescriptorType):
-                place, fixed = None, level
-                if first and bound and hasattr(type(x), "__get__"):
-                    # Asked of the object, it would give what it makes of it.
-                    text, place = f"{home}.__dict__[{key!r}]", hold(key, x)
-                elif first and enter is not None:
-                    place, fixed = enter(key, x), at.fixed
-                else:
-                    place = hold(key, x)
-                walk.visit(x, at.within(text, f"{at.name}.{key}", place, fixed))
-            within = walk.enters(x, level)
-            for value, text in inner:
-                within(value, value)
-                walk.visit(value, at.within(text, key, fixed=level))
+            named = special or self.every or key in walk.known
+            if named and (self.makes or key not in _MAKING):
+                self.part(key, x, home, hold, level, special)
+
+    def part(self, key: str, x: Any, home: str, hold: Enter, level: int, special: bool) -> None:
+        """Look at what a class, ``home`` in expressions, has under a name."""
+        walk, at = self.walk, self.at
+        first = bool(self.through) and not special and key not in self.known
+        self.known.add(key)
+        text = f"{self.through}.{key}" if first else f"{home}.{key}"
+        inner = list(_functions_of(x, text, f"{home}.{key}", first and self.bound))
+        if inner:
+            hold(key, x)
+        elif not special and not isinstance(x, MemberDescriptorType):
+            place, fixed = None, level
+            if first and self.bound and hasattr(type(x), "__get__"):
+                # Asked of the object, it would give what it makes of it.
+                text, place = f"{home}.__dict__[{key!r}]", hold(key, x)
+            elif first and self.enter is not None:
+                place, fixed = self.enter(key, x), at.fixed
+            else:
+                place = hold(key, x)
+            walk.visit(x, at.within(text, f"{at.name}.{key}", place, fixed))
+        within = walk.enters(x, level)
+        for value, text in inner:
+            within(value, value)
+            walk.visit(value, at.within(text, key, fixed=level))
 
 
 def _functions_of(x: Any, text: str, home: str, bound: bool) -> Iterator[tuple[Any, str]]:

@@ -124,40 +124,54 @@ def version_of(value: Any) -> Any:
         ours, _, part = MODULES.get(value.__name__, "").partition(":")
         found = late_module(ours) if ours else value
         return getattr(found, part) if part else found
-    if isinstance(value, _PLAIN):
-        return value
-    if isinstance(value, type) and not (
-        any(value is k for k in _OF_NUMPY) or value.__module__.startswith(_CLASSES)
-    ):  # fmt: skip
+    if isinstance(value, _PLAIN) or (isinstance(value, type) and not _has_version(value)):
         return value
     if value is os.environ:
         return late_module(_OUTSIDE).ENVIRON
     if value is builtins.input:  # in a notebook a method of the kernel
         return late_module(_OUTSIDE).INPUT
+    found = _object(value)
+    if found is not None or not callable(value):
+        # Nothing else is asked for names: to some, six.moves', asking is importing.
+        return value if found is None else found
+    return _function(value)
+
+
+def _has_version(kind: type) -> bool:
+    """Tell whether a class is one of those of NumPy's and others' that may have a version."""
+    return any(kind is k for k in _OF_NUMPY) or kind.__module__.startswith(_CLASSES)
+
+
+def _object(value: Any) -> Any:
+    """Return the version of an object that holds data; None if it is of no such class."""
+    kind = type(value)
     if isinstance(value, Path):
         return late_module(_OUTSIDE).Path(value)
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return late_module(MODULES["numpy.random"]).Drawing(value)
-    kind = type(value)
     if isinstance(value, np.polynomial.polynomial.ABCPolyBase):
         made = version_of(kind)
         return value if made is kind else made(value.coef, value.domain, value.window, value.symbol)
-    if kind.__module__.startswith("scipy."):
-        for base in kind.__mro__:
-            if base.__name__ in OBJECTS and base.__module__.startswith("scipy."):
-                module, made, parts = OBJECTS[base.__name__]
-                return getattr(late_module(MODULES[module]), made)(*parts(value))
+    if not kind.__module__.startswith("scipy."):
+        return None
+    for base in kind.__mro__:
+        if base.__name__ in OBJECTS and base.__module__.startswith("scipy."):
+            module, name, parts = OBJECTS[base.__name__]
+            return getattr(late_module(MODULES[module]), name)(*parts(value))
     if kind.__module__ == "scipy.stats._distn_infrastructure" and hasattr(value, "dist"):
         # `prior = scipy.stats.norm(0.0, 2.0)`; it holds a distribution of its own.
         original = vars(sys.modules["scipy.stats"]).get(value.dist.name)
         version = version_of(original)
         same = version is original or type(original) is not type(value.dist)
         return value if same else version(*value.args, **value.kwds)
-    if not callable(value):  # nor to be asked for names: to some, six.moves', asking is importing
-        return value
+    return None
+
+
+def _function(value: Any) -> Any:
+    """Return the version of a function or method, found by its name; or the value itself."""
     name = getattr(value, "__name__", None) or getattr(value, "name", None)
-    if name is None and kind.__module__ == "scipy.stats._multivariate":
-        name = kind.__name__.removesuffix("_gen")
+    if name is None and type(value).__module__ == "scipy.stats._multivariate":
+        name = type(value).__name__.removesuffix("_gen")
     if not isinstance(name, str):
         return value
     for home in map(sys.modules.get, MODULES):
