@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 from .._graph import Where, warn_user
 from ..errors import CaptureWarning
+from ._names import Names, named_before, names_in
 from ._places import BOUND, FIXED, At, Enter, Walk
 from ._unfollowed import warn_of_clocks
-from ._users import Names, by_symgrad, installed, named_before, names_in, of_library
+from ._users import by_symgrad, installed, of_library
 
 #: What a program's arithmetic does not raise.
 _ARITHMETIC = frozenset(

@@ -23,7 +23,7 @@ import numpy as np
 
 from .._graph import Where, warn_user
 from ..errors import CaptureWarning, OutsideError
-from ._users import names_in
+from ._names import names_in
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 
