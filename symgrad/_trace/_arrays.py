@@ -68,6 +68,31 @@ def declines(other: Any) -> bool:
     return protocol is None
 
 
+def _by_method(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Carry out a method of a universal function, as ``np.add.reduce``."""
+    function = {"reduce": _REDUCE, "accumulate": _ACCUMULATE}.get(method, {}).get(ufunc)
+    if function is not None:
+        return call(function, inputs, {"axis": 0, **kwargs})
+    if method == "at":
+        return added_at(ufunc, *inputs)
+    if method == "reduceat":
+        return reduced_at(ufunc, *inputs, **kwargs)
+    if method == "outer":
+        a, b = (x if isinstance(x, ArrayMethods) else np.asarray(x) for x in inputs)
+        left = a[(...,) + (None,) * b.ndim] if b.ndim else a
+        return applied(ufunc, (left, b), **kwargs)
+    plain = not kwargs.keys() - {"axis", "keepdims"}
+    if ufunc is np.logaddexp and method == "reduce" and plain and 0 not in inputs[0].shape:
+        return logsumexp(*inputs, **{"axis": 0, **kwargs})
+    if (own := symgrads(ufunc)) is not None:
+        return own(*inputs, method=method, **kwargs)
+    if registry.find(ufunc) is not None:
+        return in_turn(ufunc, method, *inputs, **kwargs)
+    refuse(getattr(ufunc, method, ufunc))
+
+
 class ArrayMethods:
     """The part of an array's interface that is NumPy functions by other names."""
 
@@ -105,32 +130,7 @@ class ArrayMethods:
             kwargs.pop(option, None)
         if method == "__call__":
             return applied(ufunc, inputs, **kwargs)
-        if method == "reduce" and ufunc in _REDUCE:
-            kwargs.setdefault("axis", 0)
-            return call(_REDUCE[ufunc], inputs, kwargs)
-        if (
-            ufunc is np.logaddexp
-            and method == "reduce"
-            and not kwargs.keys() - {"axis", "keepdims"}
-            and 0 not in inputs[0].shape
-        ):
-            return logsumexp(*inputs, **{"axis": 0, **kwargs})
-        if method == "accumulate" and ufunc in _ACCUMULATE:
-            kwargs.setdefault("axis", 0)
-            return call(_ACCUMULATE[ufunc], inputs, kwargs)
-        if method == "at":
-            return added_at(ufunc, *inputs)
-        if method == "reduceat":
-            return reduced_at(ufunc, *inputs, **kwargs)
-        if method == "outer":
-            a, b = (x if isinstance(x, ArrayMethods) else np.asarray(x) for x in inputs)
-            left = a[(...,) + (None,) * b.ndim] if b.ndim else a
-            return applied(ufunc, (left, b), **kwargs)
-        if (own := symgrads(ufunc)) is not None and method in ("reduce", "accumulate"):
-            return own(*inputs, method=method, **kwargs)
-        if method in ("reduce", "accumulate") and registry.find(ufunc) is not None:
-            return in_turn(ufunc, method, *inputs, **kwargs)
-        refuse(getattr(ufunc, method, ufunc))
+        return _by_method(ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -126,24 +126,32 @@ def related(
         return apart(None if function is np.ravel else (args, kwargs))
     if function is np.lib.stride_tricks.sliding_window_view:
         return result.sharing(args[0] if args else kwargs["x"])
-    if function in VIEWS:
-        found = result
-        for source in _arrays_in(args):
-            if hasattr(source, "layout"):
-                wanted = Layout.RUN if function is np.ravel else None
-                found = result._see(source, wanted, function is np.einsum)
-                if found is source or found.is_view:
-                    return found
+    if function in VIEWS and (view := _view(function, args, result)) is not None:
+        return view
     if not result.ndim:
         return result
-    operands = list(_arrays_in((*args, *kwargs.values())))
-    known = (
-        getattr(function, "__module__", "").startswith("numpy") and function not in _TURNED | VIEWS
-    )
-    sure = (known or isinstance(function, np.ufunc)) and all(map(layout_of, operands))
+    by_rows = _lies_by_rows(function, result, (*args, *kwargs.values()))
+    return result.own(Layout.RUN if by_rows else Layout.UNKNOWN)
+
+
+def _view(function: Callable[..., Any], args: tuple[Any, ...], result: Any) -> Any:
+    """Return a result as the view that it is of an argument; None if it is none."""
+    wanted = Layout.RUN if function is np.ravel else None
+    for source in _arrays_in(args):
+        if hasattr(source, "layout"):
+            found = result._see(source, wanted, function is np.einsum)
+            if found is source or found.is_view:
+                return found
+    return None
+
+
+def _lies_by_rows(function: Callable[..., Any], result: Any, operands: Any) -> bool:
+    """Tell whether a result is known to lie in C order."""
     if function in _ROWS_FIRST and result.ndim <= 2:
-        sure = True
-    return result.own(Layout.RUN if sure else Layout.UNKNOWN)
+        return True
+    of_numpy = getattr(function, "__module__", "").startswith("numpy")
+    keeps = isinstance(function, np.ufunc) or (of_numpy and function not in _TURNED)
+    return keeps and all(map(layout_of, _arrays_in(operands)))
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -228,27 +236,39 @@ def in_turn(
     if (kind.kind == "b") != (x.dtype.kind == "b") and "logical" not in ufunc.__name__:
         refuse(getattr(ufunc, method))
     rows = np.moveaxis(x.astype(kind), axis, 0)
-    of_all, identity = method == "reduce", ufunc.identity
+    if method == "accumulate":
+        return np.moveaxis(_running(ufunc, rows), 0, axis)
+    last = _last(ufunc, rows)
+    return np.expand_dims(last, axis) if keepdims else last
+
+
+def _running(ufunc: Any, rows: Any) -> Any:
+    """Return the results of a function in turn, one for each row."""
     if rows.shape[0] == 0:
-        if of_all and identity is None:
+        return rows
+    return np.concatenate([rows[:1], _scanned(ufunc, rows[0], rows[1:])[1]])
+
+
+def _last(ufunc: Any, rows: Any) -> Any:
+    """Return the last result of a function in turn."""
+    if rows.shape[0] == 0:
+        if ufunc.identity is None:
             raise ArgumentError(
                 f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
             )
-        last = np.full(rows.shape[1:], identity, kind) if of_all else None
-        later = rows
-    else:
-        first, later = rows[0], rows[1:]
-        if of_all and identity is not None:  # it comes first, as in NumPy
-            first, later = np.full_like(first, identity), rows
-        last = first
-        if later.shape[0] != 0:
-            scan = late_module("symgrad._api._control").scan
-            last, later = scan(lambda y, row: (applied(ufunc, (y, row)),) * 2, first, later)
-        if not of_all:
-            later = np.concatenate([rows[:1], later])
-    if not of_all:
-        return np.moveaxis(later, 0, axis)
-    return np.expand_dims(last, axis) if keepdims else last
+        return np.full(rows.shape[1:], ufunc.identity, rows.dtype)
+    if ufunc.identity is None:
+        return _scanned(ufunc, rows[0], rows[1:])[0]
+    return _scanned(ufunc, np.full_like(rows[0], ufunc.identity), rows)[0]  # first, as in NumPy
+
+
+def _scanned(ufunc: Any, first: Any, rows: Any) -> tuple[Any, Any]:
+    """Return the last of a function's results in turn, and all of them."""
+    if rows.shape[0] == 0:
+        return first, rows
+    scan = late_module("symgrad._api._control").scan
+    last, each = scan(lambda y, row: (applied(ufunc, (y, row)),) * 2, first, rows)
+    return last, each
 
 
 def added_at(ufunc: np.ufunc, target: Any, index: Any, *value: Any) -> None:
