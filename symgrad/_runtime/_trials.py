@@ -68,8 +68,26 @@ def _in_names(words: Words, names: dict[str, Any]) -> None:
     words.points(words.entry(names, "first"), names["first"])
 
 
+def _in_first(words: Words, x: Any) -> None:
+    _at(words, words.attribute(x, "first"))
+
+
+def _in_shared(words: Words, x: Any) -> None:
+    _at(words, words.attribute(x, "shared"))
+
+
 #: A way to change a thing: a function of it, and its further arguments.
 Change = tuple[Any, ...]
+
+#: Changes that are to be seen of a probe's own attribute, and of its class's.
+_OWN: list[Change] = [
+    (setattr, "first", 1.5), (delattr, "first"), (setattr, "__dict__", {}),
+    (setattr, "__class__", _Probe), (lambda x: setattr(type(x), "first", property(len)),),
+]  # fmt: skip
+_SHARED: list[Change] = [
+    (setattr, "shared", 1.5), (lambda x: setattr(type(x), "shared", 2.5),),
+    (lambda x: setattr(_Probe, "third", 2.5),),
+]  # fmt: skip
 
 #: Each: what makes a thing, how it is watched, a change that is not to be seen, and some that are.
 TRIALS: list[tuple[Callable[[], Any], Callable[[Words, Any], Any], Change, list[Change]]] = [
@@ -86,36 +104,10 @@ TRIALS: list[tuple[Callable[[], Any], Callable[[Words, Any], Any], Change, list[
         [(setitem, "first", 1.5), (setitem, 2, 1), (delitem, 1), (dict.clear,)],
     ),
     (dict, Words.keys, (len,), [(setitem, "new", 1), (setitem, 1, 2)]),
-    (
-        _probe,
-        lambda words, x: _at(words, words.attribute(x, "first")),
-        (setattr, "second", 3.5),
-        [(setattr, "first", 1.5), (delattr, "first"),
-         (setattr, "__dict__", {}), (setattr, "__class__", _Probe),
-         (lambda x: setattr(type(x), "first", property(len)),)],
-    ),
-    (
-        _probe,
-        lambda words, x: _at(words, words.attribute(x, "shared")),
-        (setattr, "first", 3.5),
-        [(setattr, "shared", 1.5), (lambda x: setattr(type(x), "shared", 2.5),),
-         (lambda x: setattr(_Probe, "third", 2.5),)],
-    ),
-    (
-        _with_dictionary,
-        lambda words, x: _at(words, words.attribute(x, "first")),
-        (setattr, "second", 3.5),
-        [(setattr, "first", 1.5), (delattr, "first"),
-         (setattr, "__dict__", {}), (setattr, "__class__", _Probe),
-         (lambda x: setattr(type(x), "first", property(len)),)],
-    ),
-    (
-        _with_dictionary,
-        lambda words, x: _at(words, words.attribute(x, "shared")),
-        (setattr, "first", 3.5),
-        [(setattr, "shared", 1.5), (lambda x: setattr(type(x), "shared", 2.5),),
-         (lambda x: setattr(_Probe, "third", 2.5),)],
-    ),
+    (_probe, _in_first, (setattr, "second", 3.5), _OWN),
+    (_probe, _in_shared, (setattr, "first", 3.5), _SHARED),
+    (_with_dictionary, _in_first, (setattr, "second", 3.5), _OWN),
+    (_with_dictionary, _in_shared, (setattr, "first", 3.5), _SHARED),
     (
         _probe,
         lambda words, x: _at(words, words.attribute(x, "slot")),

@@ -58,9 +58,7 @@ def value(loss: Callable[..., Any], *, data: int | Sequence[int], reduce: str = 
     >>> moments(da.arange(4.0, chunks=2))
     {'mean': np.float64(1.5), 'square': np.float64(3.5)}
     """
-    places = _checked("value", loss, data, reduce)
-    function = _transforms.compile(total(loss, data=places, reduce=reduce))
-    return Chunked("value", loss, function, places, reduce)
+    return _chunked("value", _transforms.compile, loss, data, reduce)
 
 
 def grad(
@@ -75,9 +73,7 @@ def grad(
     >>> sgd.grad(lambda m, x: (x - m) ** 2, data=1)(1.0, da.arange(4.0, chunks=2))
     np.float64(-4.0)
     """
-    places = _checked("grad", loss, data, reduce, argnums)
-    function = _transforms.grad(total(loss, data=places, reduce=reduce), argnums)
-    return Chunked("grad", loss, function, places, reduce)
+    return _chunked("grad", _transforms.grad, loss, data, reduce, argnums)
 
 
 def value_and_grad(
@@ -132,9 +128,7 @@ def value_and_grad(
     >>> sgd.value_and_grad(loss, data=(1, 2))(np.array([1.0, 1.0]), X, y)
     (np.float64(10.0), array([0., 0.]))
     """
-    places = _checked("value_and_grad", loss, data, reduce, argnums)
-    function = _transforms.value_and_grad(total(loss, data=places, reduce=reduce), argnums)
-    return Chunked("value_and_grad", loss, function, places, reduce)
+    return _chunked("value_and_grad", _transforms.value_and_grad, loss, data, reduce, argnums)
 
 
 def hessian(
@@ -152,9 +146,7 @@ def hessian(
     array([[ 2.,  4.],
            [ 4., 10.]])
     """
-    places = _checked("hessian", loss, data, reduce, argnums)
-    function = _matrices.hessian(total(loss, data=places, reduce=reduce), argnums)
-    return Chunked("hessian", loss, function, places, reduce)
+    return _chunked("hessian", _matrices.hessian, loss, data, reduce, argnums)
 
 
 def hvp(
@@ -231,6 +223,15 @@ def map_blocks(
     name = str(getattr(f, "__name__", "f")).strip("<>")
     function = _transforms.compile(f)
     return mapped(f"map_blocks-{name}", function, places, tuple(shape), dtype, args, kwargs)
+
+
+def _chunked(
+    name: str, transformation: Callable[..., Any], loss: Any, data: Any, reduce: str, *argnums: Any
+) -> Chunked:
+    """Return the transformation of a loss's total, for data in chunks."""
+    places = _checked(name, loss, data, reduce, *argnums)
+    function = transformation(total(loss, data=places, reduce=reduce), *argnums)
+    return Chunked(name, loss, function, places, reduce)
 
 
 def _checked(
