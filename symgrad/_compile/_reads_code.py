@@ -10,7 +10,7 @@ from __future__ import annotations
 import dis
 import functools
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -64,18 +64,7 @@ def tries_in(code: CodeType) -> tuple[Tried, ...]:
         k = places.get(entry.target, len(steps))
         if k >= len(steps) - 1 or steps[k].opname != "PUSH_EXC_INFO" or entry.start >= entry.target:
             continue
-        after = steps[k + 1].opname
-        if after == "POP_TOP":
-            caught = {"BaseException"}
-        elif after == "WITH_EXCEPT_START":
-            caught = {"suppress"} & set(code.co_names)
-        else:
-            caught = set()
-            for j in range(k + 1, len(steps)):
-                if steps[j].opname == "PUSH_EXC_INFO":
-                    break
-                if steps[j].opname == "CHECK_EXC_MATCH":
-                    caught |= named_before(steps, j).keys()
+        caught = _caught(steps, k + 1, code)
         inside = [s for s in steps if entry.start <= s.offset < entry.end]
         names = {s.argval for s in inside if s.opname.startswith("LOAD_")}
         lines = [s.positions.lineno or 0 for s in inside if s.positions is not None]
@@ -84,6 +73,21 @@ def tries_in(code: CodeType) -> tuple[Tried, ...]:
             found.append(Tried(frozenset(names), frozenset(caught), next(iter(lines), 0)))
     inner = [tries_in(x) for x in code.co_consts if isinstance(x, CodeType)]
     return tuple(chain(found, *inner))
+
+
+def _caught(steps: Sequence[dis.Instruction], k: int, code: CodeType) -> set[str]:
+    """Return the names of the exceptions that a handler catches, which begins at a step."""
+    if steps[k].opname == "POP_TOP":
+        return {"BaseException"}
+    if steps[k].opname == "WITH_EXCEPT_START":
+        return {"suppress"} & set(code.co_names)
+    caught = set[str]()
+    for j, step in enumerate(steps[k:], k):
+        if step.opname == "PUSH_EXC_INFO":
+            break
+        if step.opname == "CHECK_EXC_MATCH":
+            caught |= named_before(steps, j).keys()
+    return caught
 
 
 def _raises(code: CodeType) -> bool:

@@ -198,20 +198,23 @@ def _product(e: Any) -> Any:
         above, rest = step.as_base_exp()[0].args[0], e / step
         if sp.Max(0, above) in rest.args or rest == sp.Max(0, above):
             return _product(rest) if rest.is_Mul else rest
-        swap = {}
-        for extreme in rest.atoms(sp.Max, sp.Min):
-            if len(extreme.args) != 2:
-                continue
-            for one, other in (extreme.args, extreme.args[::-1]):
-                # Where the step is not 0, `one` is not below `other`.
-                if sp.expand(one - other - above) == 0:
-                    swap[extreme] = one if isinstance(extreme, sp.Max) else other
-        if swap:
+        if swap := _decided(rest, above):
             return settled(step * rest.xreplace(swap))
-        for factor in rest.args if rest.is_Mul else (rest,):
-            if factor in (above, -above):
-                return settled(rest / above * sp.Max(0, above))
+        factors = rest.args if rest.is_Mul else (rest,)
+        if above in factors or -above in factors:
+            return settled(rest / above * sp.Max(0, above))
     return e
+
+
+def _decided(e: Any, above: Any) -> dict[Any, Any]:
+    """Return the extrema of two in a formula that are known where ``above`` is not below 0."""
+    return {
+        extreme: one if isinstance(extreme, sp.Max) else other
+        for extreme in e.atoms(sp.Max, sp.Min)
+        if len(extreme.args) == 2
+        for one, other in (extreme.args, extreme.args[::-1])
+        if sp.expand(one - other - above) == 0
+    }
 
 
 def _joined(e: Any) -> Any:

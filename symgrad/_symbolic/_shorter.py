@@ -8,7 +8,7 @@ notation stays as it is.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import Any
 
@@ -246,19 +246,9 @@ def _shortest(expression: Any, known: Collection[type], patience: Patience) -> A
     steps = _QUICK
     while not patience.over():
         start = best
-        for step, largest in steps:
-            operations = int(start.count_ops())
-            if operations < 2 or operations > largest:
-                continue
-            if step is sp.trigsimp and not start.has(TrigonometricFunction):
-                continue
-            found = patience.attempt(partial(_attempt, step), start, start)
-            if found == start or found.has(sp.nan, sp.zoo) or large_powers(found):
-                continue
-            if any(found.has(c) and not expression.has(c) for c in _FOREIGN):
-                continue
-            price = cost(found, known)
-            if price < least:
+        foreign = [c for c in _FOREIGN if not expression.has(c)]
+        for found in _forms(start, steps, patience):
+            if not found.has(*foreign) and (price := cost(found, known)) < least:
                 best, least = found, price
         if best is not start:
             steps = _QUICK
@@ -267,6 +257,19 @@ def _shortest(expression: Any, known: Collection[type], patience: Patience) -> A
         else:
             break
     return best
+
+
+def _forms(start: Any, steps: Any, patience: Patience) -> Iterator[Any]:
+    """Yield the forms of an expression that one of the steps gives."""
+    operations = int(start.count_ops())
+    for step, largest in steps:
+        if not 2 <= operations <= largest:
+            continue
+        if step is sp.trigsimp and not start.has(TrigonometricFunction):
+            continue
+        found = patience.attempt(partial(_attempt, step), start, start)
+        if found != start and not found.has(sp.nan, sp.zoo) and not large_powers(found):
+            yield found
 
 
 def _attempt(step: Any, expression: Any) -> Any:

@@ -27,6 +27,7 @@ from .._state import now
 from ..errors import SymgradError
 from ._kernel import Kernel, build, written_out
 from ._node import AccumulateGrad, Backward, Node
+from ._origin import Cell
 
 T = TypeVar("T")
 
@@ -172,8 +173,7 @@ def describe(order: Sequence[Node]) -> tuple[Any, list[Any]] | None:
     """
     place = {node: k for k, node in enumerate(order)}
     key: list[Any] = []
-    arrays: list[Any] = []
-    taken: set[int] = set()
+    reads = _Reads()
     for k, node in enumerate(order):
         if node.extra is not None and not node.extra.empty:
             return None
@@ -182,47 +182,51 @@ def describe(order: Sequence[Node]) -> tuple[Any, list[Any]] | None:
             key += (data.shape, data.dtype)
             continue
         assert isinstance(node, Backward)
-        saved, rule, seq = node.saved, node.rule, node.seq
+        saved, rule = node.saved, node.rule
         if saved is None or isinstance(node.op, Bodied):
             return None
         key.append(rule)  # there is one for an op and the operands that want gradients
         if node.params:
             key += (type(node), *sorted(node.params.items()))
-        for slot, edge in enumerate(node.behind):
-            x = saved[slot]
-            if edge is None:
-                array = getattr(x, "_data", x)
-                if written_out(array):
-                    key += (array.dtype, array.tobytes())
-                    continue
-                key += (array.shape, array.dtype)
-                if not rule.needs[slot]:
-                    continue
-                cell = getattr(x, "_cell", None)
-            else:
+        for edge, x, needed in zip(node.behind, saved, rule.needs, strict=True):
+            if edge is not None:
                 source = place[edge]
                 key.append(source)
-                if not rule.needs[slot]:
-                    continue
-                cell, array = x._cell, x._data
-            if cell is not None and cell.written > seq:
-                node.check()
-            if edge is not None:
-                if source in taken:
-                    continue
-                taken.add(source)
-            arrays.append(array if array.ndim else array[()])
+                if needed:
+                    reads.add(node, x._data, x._cell, source)
+                continue
+            array = getattr(x, "_data", x)
+            if written_out(array):
+                key += (array.dtype, array.tobytes())
+                continue
+            key += (array.shape, array.dtype)
+            if needed:
+                reads.add(node, array, getattr(x, "_cell", None))
         if rule.reads_result:
-            if node.cell is not None and node.cell.written > seq:
-                node.check()
-            if k not in taken:
-                taken.add(k)
-                arrays.append(node.result if node.result.ndim else node.result[()])
+            reads.add(node, node.result, node.cell, k)
     try:
         hash(made := tuple(key))
     except TypeError:  # an array among the parameters
         return None
-    return made, arrays
+    return made, reads.arrays
+
+
+class _Reads:
+    """The arrays that the rules of a pass read, the result of a node once."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Any] = []
+        self._taken: set[int] = set()
+
+    def add(self, node: Backward, array: Any, cell: Cell | None, source: int | None = None) -> None:
+        """Add what a node reads; ``source`` is the place of the node that it is the result of."""
+        if cell is not None and cell.written > node.seq:
+            node.check()
+        if source in self._taken:
+            return
+        if source is not None:
+            self._taken.add(source)
+        self.arrays.append(array if array.ndim else array[()])
 
 
 # ---------------------------------------------------------------- a kernel for it

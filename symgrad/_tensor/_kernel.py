@@ -112,21 +112,18 @@ def _recorded(
                 operands.append(Traced(made))
         with within(where=node.where):
             nodes[node] = as_node(node.op(*operands, **node.params))
-    read: list[GraphNode] = []
-    taken: set[Node] = set()
+    read: dict[Any, GraphNode] = {}
     for node in order:
         if not isinstance(node, Backward):
             continue
         for slot, (edge, needed) in enumerate(zip(node.edges, node.rule.needs, strict=True)):
-            if needed and edge is not None and edge not in taken:
-                taken.add(edge)
-                read.append(nodes[edge])
+            if needed and edge is not None:
+                read[edge] = nodes[edge]
             elif needed and (node, slot) in constants:
-                read.append(constants[node, slot])
-        if node.rule.reads_result and node not in taken:
-            taken.add(node)
-            read.append(nodes[node])
-    return nodes, read, constants
+                read[node, slot] = constants[node, slot]
+        if node.rule.reads_result:
+            read[node] = nodes[node]
+    return nodes, list(read.values()), constants
 
 
 def written_out(array: Any) -> bool:
