@@ -218,23 +218,14 @@ class Block:
         done = w.fresh("i")
         w.open(f"for (ptrdiff_t {done} = 0;{f' {done} < {count}' if count else ''}; ++{done})")
         if loop.cond is not None:
-            holds = w.fresh("u")
             names = [bound[x] for x in (*loop.carried, *loop.shared)]
-            inputs = dict(zip(loop.cond.inputs, names, strict=True))
-            (move,) = self.body(loop.cond, inputs, [None])
-            move(f"const bool {holds}")
-            w.line(f"if (!{holds}) break;")
+            self._leave_unless(loop.cond, names)
         step = done
         if loop.reverse:
             step = w.fresh("i")
             w.line(f"const ptrdiff_t {step} = {count} - 1 - {done};")
-        inside = dict(bound)
-        inside[loop.step] = f"(int64_t){step}"
-        for x, source in elements:
-            inside[x] = w.fresh("u")
-            pointer, element = ("*const ", f"{source} + {_row(x, step)}") if x.shape else (
-                "", f"{source}[{step}]")  # fmt: skip
-            w.line(f"const {TYPES[x.dtype.name]} {pointer}{inside[x]} = {element};")
+        inside = {**bound, loop.step: f"(int64_t){step}"}
+        inside |= {x: self._element(x, source, step) for x, source in elements}
         rows = [self._row(loop.body.outputs[k], given.get(k), step, count is None)
                 for k in range(loop.carries, len(loop.body.outputs))]  # fmt: skip
         moves = self.body(loop.body, inside, [*nexts, *rows])
@@ -244,23 +235,44 @@ class Block:
         for x, new, move in zip(loop.carried, nexts, moves, strict=False):
             move(new if x.shape else f"const {TYPES[x.dtype.name]} {new}")
         for x, new in zip(loop.carried, nexts, strict=True):
-            if x.shape:
-                spare = w.fresh("u")
-                w.line(f"{TYPES[x.dtype.name]} *const {spare} = {bound[x]};")
-                w.line(f"{bound[x]} = {new};")
-                w.line(f"{new} = {spare};")
-            else:
-                w.line(f"{bound[x]} = {new};")
+            self._carry_on(x, bound[x], new)
         for tape in tapes.values():
             w.line(f"++{tape}_n;")
         w.close()
         for k, x in enumerate(loop.carried):
-            if k in given:
-                target = self.names[given[k]]
-                if x.shape:
-                    Loops(w, bound).copy(x, target)
-                else:
-                    w.line(f"{target} = {bound[x]};")
+            if k not in given:
+                continue
+            target = self.names[given[k]]
+            if x.shape:
+                Loops(w, bound).copy(x, target)
+            else:
+                w.line(f"{target} = {bound[x]};")
+
+    def _leave_unless(self, cond: Body, names: Sequence[str]) -> None:
+        """Leave a loop where its condition does not hold for its carries."""
+        holds = self.w.fresh("u")
+        (move,) = self.body(cond, dict(zip(cond.inputs, names, strict=True)), [None])
+        move(f"const bool {holds}")
+        self.w.line(f"if (!{holds}) break;")
+
+    def _element(self, x: Node, source: str, step: str) -> str:
+        """Name what a step reads of an array, whose rows go through the steps."""
+        name, kind = self.w.fresh("u"), TYPES[x.dtype.name]
+        if x.shape:
+            self.w.line(f"const {kind} *const {name} = {source} + {_row(x, step)};")
+        else:
+            self.w.line(f"const {kind} {name} = {source}[{step}];")
+        return name
+
+    def _carry_on(self, x: Node, now: str, new: str) -> None:
+        """Make the next value of a carry the one of now; arrays change places."""
+        if not x.shape:
+            self.w.line(f"{now} = {new};")
+            return
+        spare = self.w.fresh("u")
+        self.w.line(f"{TYPES[x.dtype.name]} *const {spare} = {now};")
+        self.w.line(f"{now} = {new};")
+        self.w.line(f"{new} = {spare};")
 
     def _carry(self, x: Node, init: Node, bound: dict[Node, str]) -> str:
         """Write the variables of a carry; return where its next value goes."""

@@ -187,26 +187,31 @@ def suspect(context: Digits, output: Scalar) -> str | None:
                 f"{scalar.source[0].op.name}{_line(scalar)} overflows {scalar.dtype}: it is "
                 f"{context.nstr(scalar.value, 6)}"
             )
-        if not isinstance(scalar, Applied) or not isinstance(scalar.calculus, Rule):
+        if isinstance(scalar, Applied) and (found := _wrong_slope(context, scalar)) is not None:
+            return found
+    return None
+
+
+def _wrong_slope(context: Digits, scalar: Applied) -> str | None:
+    """Say by which operand an op's rule is wrong, if it is by one."""
+    rule = scalar.calculus
+    if not isinstance(rule, Rule) or not scalar.active or rule.held or rule.op.kind != "map":
+        return None
+    values = [p.value for p in scalar.parts]
+    stated = _stated(scalar, values) if all(map(finite, (scalar.value, *values))) else None
+    if stated is None:
+        return None
+    for k, slope in enumerate(scalar.slopes(context)):
+        if slope is None or slope[2] or not finite(slope[0]):
             continue
-        rule = scalar.calculus
-        if not scalar.active or rule.held or rule.op.kind != "map":
-            continue
-        values = [p.value for p in scalar.parts]
-        if not all(map(finite, (scalar.value, *values))):
-            continue
-        stated = _stated(scalar, values)
-        for k, slope in enumerate(scalar.slopes(context)):
-            if slope is None or slope[2] or not finite(slope[0]) or stated is None:
-                continue
-            exact, given = float(slope[0]), stated[k]
-            if not math.isfinite(exact):
-                continue
-            if not abs(given - exact) <= WRONG * abs(exact) + float(slope[1]):
-                return (
-                    f"the rule of {rule.op.name}{_line(scalar)} gives {given:.6g} for the "
-                    f"derivative by operand {k}, which is {exact:.6g}"
-                )
+        exact, given = float(slope[0]), stated[k]
+        if math.isfinite(exact) and not (
+            abs(given - exact) <= WRONG * abs(exact) + float(slope[1])
+        ):
+            return (
+                f"the rule of {rule.op.name}{_line(scalar)} gives {given:.6g} for the "
+                f"derivative by operand {k}, which is {exact:.6g}"
+            )
     return None
 
 
