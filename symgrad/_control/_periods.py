@@ -13,7 +13,7 @@ row at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -122,6 +122,50 @@ class Repeat:
         return self.stop - self.start - 2 * self.period
 
 
+class _Read:
+    """What operands are read as, in numbers that are equal for equal parts.
+
+    The step that an operand is of (-1: a leaf), and numbers of a leaf, of the kinds of views, and
+    of picks.
+
+    Attributes
+    ----------
+    words:
+        The numbers of parts.
+    free:
+        Those of kinds of views of numbers and constants.
+    """
+
+    def __init__(self) -> None:
+        self.words: dict[Hashable, int] = {}
+        self.free: list[int] = []
+        self._known: dict[Node, tuple[int, int, int, int]] = {}
+
+    def word(self, part: Hashable) -> int:
+        """Return the number of a part."""
+        return self.words.setdefault(part, len(self.words) + 1)
+
+    def step(self, k: int, node: Node) -> None:
+        """Note a step, which comes before its users."""
+        self._known[node] = k, 0, self.word((node.shape, node.dtype)), 0
+
+    def operand(self, operand: Node, steps: Mapping[Node, int]) -> tuple[int, int, int, int]:
+        """Return what an operand is read as."""
+        found = self._known.get(operand)
+        if found is None:
+            x = seen_through(operand)
+            source, at = x.source, steps.get(x.source, -1)
+            sort = type(source) if isinstance(source, (Literal, Constant)) else None
+            forms = tuple([_form(v, j == 0) for j, v in enumerate(x.views)])
+            parts: Any = (forms, sort) if forms or sort else ()
+            view = self.word((source.shape, source.dtype, *parts))
+            leaf = self.word(source) if at < 0 else 0
+            found = self._known[operand] = at, leaf, view, self.word(x.picks) if x.picks else 0
+            if sort is not None:
+                self.free.append(view)
+        return found
+
+
 class Row:
     """The steps of a graph in a row.
 
@@ -145,52 +189,22 @@ class Row:
         self.at = {n: k for k, n in enumerate(self.steps)}
         self.wide = [n for n in self.steps if len(n.operands) > WIDEST]
         width = max((len(n.operands) for n in self.steps if len(n.operands) <= WIDEST), default=0)
-        words: dict[Hashable, int] = {}
-
-        def word(part: Hashable) -> int:
-            return words.setdefault(part, len(words) + 1)
-
-        # What an operand is read as: the step that it is of (-1: a leaf), and words for a leaf,
-        # for the kinds of views, and for picks.
-        kinds, plain = [], []
-        read: dict[Node, tuple[int, int, int, int]] = {}
-        free: list[int] = []
-        empty = (-1, 0, 0, 0)
+        read, kinds = _Read(), []
         rows: list[tuple[int, int, int, int]] = []
         for k, node in enumerate(self.steps):
-            plain.append((k, 0, word((node.shape, node.dtype)), 0))
-            if len(node.operands) > WIDEST:
-                kinds.append(-k)
-                rows += [empty] * width
-                continue
-            kinds.append(word((node.op, node.items, node.shape, node.dtype)))
-            for operand in node.operands:
-                at = self.at.get(operand)
-                if at is not None:
-                    rows.append(plain[at])
-                    continue
-                found = read.get(operand)
-                if found is None:
-                    x = seen_through(operand)
-                    source, at = x.source, self.at.get(x.source, -1)
-                    sort = type(source) if isinstance(source, (Literal, Constant)) else None
-                    forms = tuple([_form(v, j == 0) for j, v in enumerate(x.views)])
-                    parts: Any = (forms, sort) if forms or sort else ()
-                    view = word((source.shape, source.dtype, *parts))
-                    found = at, word(source) if at < 0 else 0, view, word(x.picks) if x.picks else 0
-                    read[operand] = found
-                    if sort is not None:
-                        free.append(view)
-                rows.append(found)
-            rows += [empty] * (width - len(node.operands))
+            read.step(k, node)
+            narrow = len(node.operands) <= WIDEST
+            kinds.append(read.word((node.op, node.items, node.shape, node.dtype)) if narrow else -k)
+            found = [read.operand(x, self.at) for x in node.operands] if narrow else []
+            rows += found + [(-1, 0, 0, 0)] * (width - len(found))
         table = np.array(rows, np.int32).reshape(len(self.steps), width, 4)
         self.kind = np.array(kinds, np.int32)
         self.source, self.leaf, self.view, self.picks = np.ascontiguousarray(
             table.transpose(2, 1, 0)
         )
         #: Which kinds of views are of numbers and constants, which may differ.
-        self._free = np.zeros(len(words) + 1, bool)
-        self._free[free] = True
+        self._free = np.zeros(len(read.words) + 1, bool)
+        self._free[read.free] = True
 
     def operand(self, k: int, place: int) -> Operand:
         """Return an operand of step ``k``."""
