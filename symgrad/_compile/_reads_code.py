@@ -241,6 +241,11 @@ def _globals(walk: Walk, f: FunctionType, at: At, names: Names) -> None:
                 walk.note(key, "is", builtins[key], key)
             else:
                 walk.note(f"{key!r} in {within}", "is", False, key)
+    _imports(walk, scope, at, enter, names)
+
+
+def _imports(walk: Walk, scope: dict[str, Any], at: At, enter: Enter, names: Names) -> None:
+    """Look at the modules that code imports by itself."""
     for imported, level, listed in names.imports:
         if level:
             package = scope.get("__package__") or ""

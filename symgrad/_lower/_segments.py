@@ -116,52 +116,66 @@ class _Body:
             segment_of[a:b] = [number] * (b - a)
         bodies: list[list[str]] = []
         for number, (a, b) in enumerate(pairwise(bounds)):
-            out: list[str] = [f"  %at.{number} = sub i64 {self.index}.{number}, {start}"]
-            here: set[str] = set()
-            suffix = f".{number}"
-
-            def renamed(text: str, suffix: str = suffix) -> str:
-                return _NAME.sub(
-                    lambda m: m[0] + suffix if m[0] in self.defined or m[0] == self.index else m[0],
-                    text,
-                )
-
-            def bring(
-                name: str, here: set[str] = here, out: list[str] = out, number: int = number
-            ) -> None:
-                stack = [name]
-                while stack:
-                    x = stack[-1]
-                    if x in here or x not in self.defined:
-                        stack.pop()
-                    elif x in self.again:
-                        k = self.defined[x]
-                        missing = [y for y in self.uses[k] if y in self.defined and y not in here]
-                        if missing:
-                            stack += missing
-                            continue
-                        out.append(renamed(self.lines[k]))
-                        here.add(stack.pop())
-                    else:
-                        out.extend(rows.load(x, number))
-                        here.add(stack.pop())
-
             rows.free(number)
+            segment = _Segment(self, rows, number, start)
             for k in range(a, b):
-                line = self.lines[k]
-                for name in self.uses[k]:
-                    bring(name)
-                name = _NAME.search(line)[0] if " = " in line else ""  # type: ignore[index]
-                if name in here:
-                    continue
-                out.append(renamed(line))
-                if name:
-                    here.add(name)
-                    last = segment_of[self.last.get(name, k)]
-                    if last > number and name not in self.again:
-                        out.extend(rows.store(name, line, number, last))
-            bodies.append(out)
+                segment.add(k, segment_of)
+            bodies.append(segment.lines)
         return rows.finished(bodies)
+
+
+class _Segment:
+    """The lines of one segment, in which registers have its number behind their names."""
+
+    def __init__(self, body: _Body, rows: _Rows, number: int, start: str) -> None:
+        self.body, self.rows, self.number = body, rows, number
+        self.lines = [f"  %at.{number} = sub i64 {body.index}.{number}, {start}"]
+        #: The registers that there are so far.
+        self.here: set[str] = set()
+
+    def add(self, k: int, segment_of: Sequence[int]) -> None:
+        """Add a line of the body; what later segments use goes into a row."""
+        body, line = self.body, self.body.lines[k]
+        for name in body.uses[k]:
+            self._bring(name)
+        name = _NAME.search(line)[0] if " = " in line else ""  # type: ignore[index]
+        if name in self.here:
+            return
+        self.lines.append(self._renamed(line))
+        if name:
+            self.here.add(name)
+            last = segment_of[body.last.get(name, k)]
+            if last > self.number and name not in body.again:
+                self.lines += self.rows.store(name, line, self.number, last)
+
+    def _bring(self, name: str) -> None:
+        """Compute a register again, or load it from its row, if it is of another segment."""
+        body, stack = self.body, [name]
+        while stack:
+            x = stack[-1]
+            if x in self.here or x not in body.defined:
+                stack.pop()
+            elif x in body.again:
+                k = body.defined[x]
+                missing = [y for y in body.uses[k] if y in body.defined and y not in self.here]
+                if missing:
+                    stack += missing
+                    continue
+                self.lines.append(self._renamed(body.lines[k]))
+                self.here.add(stack.pop())
+            else:
+                self.lines += self.rows.load(x, self.number)
+                self.here.add(stack.pop())
+
+    def _renamed(self, text: str) -> str:
+        body = self.body
+
+        def of_segment(match: re.Match[str]) -> str:
+            name = match[0]
+            known = name in body.defined or name == body.index
+            return f"{name}.{self.number}" if known else name
+
+        return _NAME.sub(of_segment, text)
 
 
 def result_type(line: str) -> str:

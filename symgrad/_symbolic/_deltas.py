@@ -94,19 +94,24 @@ def _summed(body: Any, limits: list[Any], ranges: Ranges) -> Any:
             if solved is None:
                 continue
             place, step = solved
-            mark = sp.Dummy("delta", real=True)
-            marked = body.xreplace({delta: mark})
-            picked = marked.diff(mark)
-            if picked.has(mark):  # not linear in the delta, which is 0 or 1
-                picked = marked.xreplace({mark: sp.S.One}) - marked.xreplace({mark: sp.S.Zero})
+            picked, left = _split_at(body, delta)
             picked = picked.subs(k, place)
             inside = within(place, low, high, known, step)
             if inside != sp.true:
                 picked = cases((picked, inside), (0, True))
-            left = marked.xreplace({mark: sp.Integer(0)})
             rest = _summed(left, limits, ranges) if left != 0 else sp.Integer(0)
             return _summed(resolve(picked, known), others, ranges) + rest
     return folded(*_narrowed(body, limits, ranges))
+
+
+def _split_at(body: Any, delta: Any) -> tuple[Any, Any]:
+    """Return ``a`` and ``b`` of a body that is ``a*delta + b``, as ``delta`` is 0 or 1."""
+    mark = sp.Dummy("delta", real=True)
+    marked = body.xreplace({delta: mark})
+    factor, left = marked.diff(mark), marked.xreplace({mark: sp.S.Zero})
+    if factor.has(mark):  # it is not linear
+        factor = marked.xreplace({mark: sp.S.One}) - left
+    return factor, left
 
 
 def _narrowed(body: Any, limits: list[Any], ranges: Ranges) -> tuple[Any, list[Any]]:
