@@ -19,7 +19,6 @@ from ._assigned import require_kind
 from ._bind import bind, number
 from ._labelled import labelled
 from ._numberless import Numberless
-from ._views import Layout, layout_of
 from ._whole import PYTHONS, beyond, require_power
 
 _POWER = registry.ops["Power"]
@@ -31,39 +30,37 @@ def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     op = registry.ops[name]
 
     def method(self: Any, other: Any) -> Any:
-        if self.weak is None:
-            node = _alike(op, self, other, swap, sys._getframe(1))
-            if node is not None:
-                made = type(self)(node)
-                if len(node.shape) > 1 and not (self.layout and layout_of(other)):
-                    made.layout = Layout.UNKNOWN
-                return made
-        if isinstance(other, (str, bytes, type(None))) or declines(other):
-            return NotImplemented
-        if op is _MULTIPLY and isinstance(other, (list, tuple)) and _repeats(self):
-            return NotImplemented
-        named = labelled(other)
-        if named is not None:
-            return PYTHONS[op](*((named, self) if swap else (self, named)))
-        if makes_complex(other):
-            return self.with_complex(op, (other, self) if swap else (self, other), {})
-        if self.weak is int and type(other) is int and other.bit_length() > 63:
-            pair = (other, int(self)) if swap else (int(self), other)
-            return PYTHONS[op](*pair)
-        weak = self.weak and (type(other) in (float, int, bool) or _weak(other))
-        node = bind(op, (other, self) if swap else (self, other), {})
-        if node.dtype.kind in "iu":
-            if op is _POWER:
-                require_power(node, type(self))
-            number = beyond(op, node) if weak else None
-            if number is not None:
-                return number
-        made = type(self)(node, _PYTHON.get(node.dtype.char) if weak else None)
-        if len(node.shape) > 1 and not (self.layout and layout_of(other)):
-            made.layout = Layout.UNKNOWN
-        return made
+        node = None if self.weak else _alike(op, self, other, swap, sys._getframe(1))
+        if node is None:
+            return _applied(op, self, other, swap)
+        return type(self)(node)._lying(self, other)
 
     return method
+
+
+def _applied(op: Op, value: Any, other: Any, swap: bool) -> Any:
+    """Return ``value op other``, or with ``swap`` ``other op value``, whatever the other is."""
+    if isinstance(other, (str, bytes, type(None))) or declines(other):
+        return NotImplemented
+    if op is _MULTIPLY and isinstance(other, (list, tuple)) and _repeats(value):
+        return NotImplemented
+    operands = (other, value) if swap else (value, other)
+    if (named := labelled(other)) is not None:
+        return PYTHONS[op](*((named, value) if swap else (value, named)))
+    if makes_complex(other):
+        return value.with_complex(op, operands, {})
+    if value.weak is int and type(other) is int and other.bit_length() > 63:
+        return PYTHONS[op](*((other, int(value)) if swap else (int(value), other)))
+    weak = value.weak and (type(other) in (float, int, bool) or _weak(other))
+    node = bind(op, operands, {})
+    if node.dtype.kind in "iu":
+        if op is _POWER:
+            require_power(node, type(value))
+        number = beyond(op, node) if weak else None
+        if number is not None:
+            return number
+    made = type(value)(node, _PYTHON.get(node.dtype.char) if weak else None)
+    return made._lying(value, other)
 
 
 #: The result's type of ops on two operands of one type, None if they are converted first.
