@@ -53,6 +53,21 @@ class Dim(sp.Symbol):  # type: ignore[misc]
 
 # ---------------------------------------------------------------- what operators of sizes do
 
+#: Functions for which Python's whole numbers take the type of arrays beside them, or have to fit
+#: it, and no operators: as arrays, which NumPy makes of what is no int, they have 64 bits.
+_OF_NUMBERS = frozenset((
+    np.where, np.select, np.choose, np.copyto, np.putmask, np.result_type, np.can_cast,
+))  # fmt: skip
+_ARRAY = np.empty(0)
+
+
+def _numbers(value: Any) -> Any:
+    """Return a size, or the sizes in a list, as numbers."""
+    if isinstance(value, (list, tuple)):
+        return [_numbers(v) for v in value]
+    return int(value) if isinstance(value, Size) else value
+
+
 Operator = Callable[[Any, Any], Any]
 Method = Callable[[Any, Any], Any]
 
@@ -171,6 +186,13 @@ class Size:
             return _COMPARED[ufunc](*numbers)
         lifted = [Size.lift(x) if isinstance(x, Size) else x for x in inputs]
         return getattr(ufunc, method)(*lifted, **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if not {*types} <= {Size, np.ndarray}:
+            return NotImplemented  # it is up to traced values
+        if function in _OF_NUMBERS:
+            args = tuple(map(_numbers, args))
+        return _ARRAY.__array_function__(function, (), args, kwargs)  # NumPy's own
 
     def __divmod__(self, other: object) -> Any:
         return self // other, self % other
@@ -330,6 +352,24 @@ def guard(relation: sp.Basic, value_is: bool) -> None:
     decided = isinstance(relation, sp.Rel) and relation.lhs == relation.rhs
     if guards is not None and relation.free_symbols and not decided:
         guards[relation] = value_is
+
+
+def under(size: Any, bound: int) -> bool:
+    """Tell whether a size is less than a number, by guard where symbols do not tell."""
+    dim = as_dim(size)
+    if isinstance(dim, int) or (dim - bound).is_nonnegative:
+        return isinstance(dim, int) and dim < bound
+    return bool(as_size(dim) < bound)
+
+
+def require_length(size: Any) -> None:
+    """Raise for a size that is negative in the example call; record that it is not."""
+    if under(size, 0):
+        raise ShapeError(NEGATIVE)
+
+
+#: NumPy's words for it.
+NEGATIVE = "negative dimensions are not allowed"
 
 
 def same(a: Dimension, b: Dimension) -> bool:

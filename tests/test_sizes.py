@@ -630,3 +630,61 @@ def test_a_list_times_what_may_be_an_array_is_refused() -> None:
     """``[2.0] * np.int64(3)`` has three elements, ``[2.0] * np.array(3)`` has one."""
     with pytest.raises(UnsupportedError, match="a Python int"):
         sg.compile(lambda x, k: np.array([2.0] * k)[0] * x)(np.ones(2), np.int64(3))
+
+
+# ---------------------------------------------------------------- sizes that are none
+
+
+NEGATIVE: dict[str, Callable[[Any, int], Any]] = {
+    "ones": lambda x, k: np.ones(k).sum() * x,
+    "zeros": lambda x, k: np.zeros((2, k - 4)).sum() + x,
+    "full": lambda x, k: np.full(k, x[0]),
+    "empty": lambda x, k: np.empty(k - len(x) - 2).size * x,
+    "like": lambda x, k: np.zeros_like(x, shape=k),
+    "broadcast": lambda x, k: np.broadcast_to(x[0], (k,)),
+    "tile": lambda x, k: np.tile(x, k),
+    "repeat": lambda x, k: np.repeat(x, k - 5),
+    "pad": lambda x, k: np.pad(x, k),
+    "vander": lambda x, k: np.vander(x, k),
+    "bincount": lambda x, k: np.bincount(np.array([0, 1, 1]), x, k),
+    "linspace": lambda x, k: np.linspace(0.0, x[0], 2 - (3 - k)),
+    "fft": lambda x, k: abs(np.fft.fft(x, k - 3)),
+    "partition": lambda x, k: np.partition(x, k - 4),
+}
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_a_negative_size_is_an_error(name: str) -> None:
+    f = NEGATIVE[name]
+    g, x = sg.compile(f), np.array([0.5, 1.5, 2.5])
+    same(g(x, 6), f(x, 6))
+    for k in (-1, -2):
+        with pytest.raises((ValueError, TypeError)):
+            g(x, k)
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("text", [
+    "np.full(3, n, np.int8)", "np.full_like(b, n)", "np.copyto(b, n)", "np.putmask(b, b == 0, n)",
+    "b.__setitem__(slice(0, 2), [n, 1])", "np.fill_diagonal(b[:1, None], n)",
+])  # fmt: skip
+@pytest.mark.parametrize("start", ["np.zeros(3, np.int8)", "x.astype(np.int8)"])
+def test_numbers_of_python_that_do_not_fit(start: str, text: str) -> None:
+    f = eval(f"lambda x, n: [b := {start}, {text}, x * b][-1]", {"np": np})
+    g, x = sg.compile(f), np.array([0.5, 1.5, 2.5])
+    same(g(x, 7), f(x, 7))
+    for h in (f, g):
+        with pytest.raises(OverflowError):
+            h(x, 300)
+
+
+def test_sizes_beside_short_types_are_weak() -> None:
+    small = np.array([0, 1, 2], np.int8)
+
+    def f(x: Any, n: int) -> Any:
+        return np.where(small > 0, n, small) * x, np.select([small > 0], [n], small) * x
+
+    same(sg.compile(f)(vector(3), 7), f(vector(3), 7))
+    ends = lambda x, n: np.linspace(0.0, x[0], n)  # noqa: E731
+    same(sg.compile(ends)(vector(3), 7), ends(vector(3), 7))

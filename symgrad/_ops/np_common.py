@@ -9,7 +9,7 @@ import numpy as np
 
 from .._graph import Iota, Node, require_numbers
 from .._op import registry
-from .._shapes import Dim, Shape, Size, as_dim, broadcast, same, show
+from .._shapes import Dim, Shape, Size, as_dim, broadcast, require_length, same, show
 from ..errors import ShapeError
 from .movement import BROADCAST, RESHAPE, TRANSPOSE
 from .regions import SLICE, whole
@@ -168,6 +168,14 @@ def sizes(value: Any) -> tuple[Any, ...]:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def lengths(value: Any) -> tuple[Any, ...]:
+    """Return the shape of a new array as a tuple of numbers that are not negative."""
+    shape = sizes(value)
+    for size in shape:
+        require_length(size)
+    return shape
 
 
 def is_one(size: Any) -> bool:

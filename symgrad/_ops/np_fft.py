@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._op import composite
+from .._shapes import under
 from ..errors import ArgumentError, ShapeError
 from .fourier import FOURIER, OTHER_WAY, REAL_FOURIER, REAL_SIGNAL, half
 from .np_common import (
@@ -50,7 +51,7 @@ def _back(y: Any, axis: int) -> Any:
 
 def sized(x: Any, n: Any, name: str) -> Any:
     """Cut the last axis to ``n`` elements, or fill it up with zeros."""
-    if isinstance(n, int) and n < 1:
+    if n is not None and under(n, 1):
         raise ArgumentError(f"{name}: invalid number of data points ({n})")
     size = x.shape[-1]
     if n is None or equal(size, n):
@@ -70,7 +71,7 @@ def _rows(x: Any, last: int) -> Any:
 
 def _complex(x: Any, n: Any, axis: int, norm: Any, inverse: bool, name: str) -> Any:
     z = sized(_axis(x, axis, name), n, name)
-    if isinstance(z.shape[-1], int) and z.shape[-1] < 1:
+    if under(z.shape[-1], 1):
         raise ArgumentError(f"{name}: invalid number of data points (0)")
     pairs = packed(z)
     y = FOURIER(_rows(pairs, 2), inverse=inverse, norm=_norm(norm))
@@ -89,7 +90,7 @@ def _forward_real(x: Any, n: Any, axis: int, norm: Any, name: str) -> Any:
 def _backward_real(y: Any, n: Any, axis: int, norm: Any, name: str) -> Any:
     y = _axis(y, axis, name)
     n = 2 * (y.shape[-1] - 1) if n is None else n
-    if isinstance(n, int) and n < 1:
+    if under(n, 1):
         raise ArgumentError(f"{name}: invalid number of data points ({n})")
     pairs = packed(sized(y, half(n), name))
     x = REAL_SIGNAL(_rows(pairs, 2), n=n, norm=_norm(norm))

@@ -20,11 +20,11 @@ from .np_common import (
     iota,
     is_traced,
     join,
+    lengths,
     lift,
     on,
     on_all,
     reshaped,
-    sizes,
     spread,
 )
 
@@ -43,7 +43,7 @@ SHAPES = ((), (3,), (2, 3), (2, 1, 4))
 )
 def broadcast_to(array: Any, shape: Any) -> Any:
     """Repeat along new axes and axes of length one."""
-    return spread(as_array(array), sizes(shape))
+    return spread(as_array(array), lengths(shape))
 
 
 @composite(
@@ -131,7 +131,7 @@ def _like(a: Any, value: Any, dtype: Any, order: str, shape: Any) -> Any:
     if order == "F":  # a later reshape may be a view, or a copy
         raise UnsupportedError("order='F' is not traced. Write instead: order='C'")
     x = as_array(a)
-    target = x.shape if shape is None else sizes(shape)
+    target = x.shape if shape is None else lengths(shape)
     return full(target, value, np.dtype(dtype) if dtype is not None else x.dtype, x, value)
 
 
@@ -210,7 +210,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """Write numbers where a mask holds."""
     _target(a, "putmask")
-    value = as_array(values)
+    value = as_array(values, a.dtype)
     if value.ndim and tuple(value.shape) != tuple(a.shape):
         value = np.resize(value, a.shape)
     a[...] = np.where(mask, value, a)
@@ -272,7 +272,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         refuse(np.fill_diagonal, "only of matrices, and without wrap=True")
     m, n = a.shape
     rows, columns = (iota(size, a) for size in (m, n))
-    value = as_array(val)
+    value = as_array(val, a.dtype)
     if value.ndim:
         flat = np.ravel(value)
         if flat.shape[0] == 0:  # NumPy writes nothing then

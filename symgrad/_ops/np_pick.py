@@ -204,12 +204,16 @@ def clip(
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     dtype = getattr(a, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind in "iu":  # bounds beyond the type are none
-        low = None if type(low) is int and low <= np.iinfo(dtype).min else low
-        high = None if type(high) is int and high >= np.iinfo(dtype).max else high
+        low = None if _whole(low) and low <= np.iinfo(dtype).min else low
+        high = None if _whole(high) and high >= np.iinfo(dtype).max else high
     x = as_array(a)
     # The second of equal ones is taken: x keeps the sign of its zeros, as in NumPy.
     x = x if low is None else np.maximum(low, x)
     return x if high is None else np.minimum(high, x)
+
+
+def _whole(value: Any) -> bool:
+    return type(value) is int or isinstance(value, Size)
 
 
 def _choices(rng: np.random.Generator) -> Iterator[Sample]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._op import composite, refuse
-from .._shapes import Size
+from .._shapes import Size, require_length
 from ..errors import ArgumentError, ShapeError
 from .np_common import (
     as_array,
@@ -117,6 +117,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     n = v.shape[0]
     count = n if N is None else int(N)
     powers = np.ones_like(v)[:, None]
+    require_length(count)
     if bool(count > 1):
         rest = np.cumprod(spread(v[:, None], (n, count - 1)), axis=1)
         powers = np.concatenate([powers, rest], axis=1)

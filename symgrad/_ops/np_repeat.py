@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._op import composite
-from .._shapes import as_dim, dim_product, normalize_axis
+from .._shapes import as_dim, dim_product, normalize_axis, require_length
 from ..errors import ArgumentError, ShapeError
 from .np_common import (
     as_array,
@@ -17,6 +17,7 @@ from .np_common import (
     holds_traced,
     is_traced,
     join,
+    lengths,
     on,
     part,
     permute,
@@ -32,7 +33,7 @@ from .regions import ASSEMBLE
 @composite(np.tile, samples=on([(), (3,), (2, 3)], (2,), ((2, 1),), ((2, 1, 3),), (0,)))
 def tile(A: Any, reps: Any) -> Any:
     """Repeat a whole array along its axes."""
-    x, counts = as_array(A), sizes(reps)
+    x, counts = as_array(A), lengths(reps)
     rank = max(x.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
     shape = (1,) * (rank - x.ndim) + tuple(x.shape)
@@ -64,6 +65,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
         counts = np.asarray(repeats)
         n = int(x.shape[axis])
         return np.take(x, np.repeat(np.arange(n), counts), axis=axis)
+    require_length(repeats)
     lead, n, rest = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
     x = reshaped(x, (*lead, n, 1, *rest))
     return reshaped(spread(x, (*lead, n, repeats, *rest)), (*lead, n * repeats, *rest))
@@ -138,7 +140,7 @@ def _widths(value: Any, rank: int) -> list[tuple[Any, Any]]:
 def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
     """Extend the axes by a constant, the edge, reflections or copies."""
     x = as_array(array)
-    widths = _widths(pad_width, x.ndim)
+    widths = [lengths(pair) for pair in _widths(pad_width, x.ndim)]
     if mode == "constant":
         return _pad_constant(x, widths, constant_values)
     if mode not in _MODES:

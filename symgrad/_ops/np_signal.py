@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._op import composite
-from .._shapes import Size, normalize_axis
+from .._shapes import Size, normalize_axis, require_length
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from .gathers import GATHER, SCATTER
 from .np_common import (
@@ -289,6 +289,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
         raise ShapeError(f"bincount takes a vector of positions, not {x.ndim} axes")
     if x.dtype.kind not in "iub":
         raise ArgumentError(f"bincount: positions are integers, not {x.dtype}")
+    require_length(minlength)
     length: Any = minlength
     if not is_traced(x):
         length = max(int(x.max()) + 1 if x.size else 0, minlength)

@@ -24,6 +24,7 @@ from .np_common import (
     on,
     permute,
     reshaped,
+    sizes,
 )
 from .sorting import ARGSORT
 
@@ -101,9 +102,12 @@ def _leave_ties(x: Any, order: Any) -> None:
         raise TraceError("np.argsort of equal elements orders them in NumPy's own way")
 
 
-def _places(kth: Any) -> None:
+def _require_places(kth: Any, size: Any) -> None:
     if is_traced(kth):
         raise ArgumentError("partition: the places must be known, not traced")
+    for k in sizes(kth):
+        if not -size <= k < size:
+            raise ShapeError(f"partition: place {k} is out of bounds for an axis of size {size}")
 
 
 _PARTITIONED = on([(4,), (3, 4)], ((0, 1, 2, 3),), dtypes=("f8", "i4"))
@@ -113,16 +117,18 @@ _PARTITIONED = on([(4,), (3, 4)], ((0, 1, 2, 3),), dtypes=("f8", "i4"))
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect",
               order: None = None) -> Any:  # fmt: skip
     """Sort far enough that some places are right; here all are."""
-    _places(kth)
-    return _sorted(*_along(a, axis))
+    x, axis = _along(a, axis)
+    _require_places(kth, x.shape[axis])
+    return _sorted(x, axis)
 
 
 @composite(np.argpartition, samples=_PARTITIONED, differentiable=False)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect",
                  order: None = None) -> Any:  # fmt: skip
     """Positions of a partition; here those of the sorted array."""
-    _places(kth)
-    return argsort(a, axis)
+    x, axis = _along(a, axis)
+    _require_places(kth, x.shape[axis])
+    return argsort(x, axis)
 
 
 def _keys(rng: np.random.Generator) -> Iterator[Sample]:

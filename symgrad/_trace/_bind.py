@@ -15,7 +15,7 @@ from .._graph import Constant, Literal, Node, SizeOf, apply, require_numbers
 from .._graph._types import SUPPORTED, WEAK, Kind, array_type, check_dtype, resolve
 from .._op import ArrayOp, Map, Op, registry
 from .._ops import BROADCAST, CAST, RESHAPE
-from .._shapes import Shape, Size, as_dim, broadcast, hint, is_one, show
+from .._shapes import NEGATIVE, Shape, Size, as_dim, broadcast, hint, is_one, show
 from .._state import now
 from ..errors import ArgumentError, ShapeError
 
@@ -201,5 +201,7 @@ def bind_nodes(op: Op, nodes: tuple[Node, ...], params: dict[str, Any]) -> Node:
     except ShapeError as error:
         shapes = ", ".join(show(n.shape) for n in nodes)
         raise ShapeError(f"{op.name} of {shapes}: {error}") from None
+    if any(type(n) is int and n < 0 for n in shape):
+        raise ShapeError(f"{op.name}: {NEGATIVE}")
     dtype = array_type(op, tuple(n.dtype for n in nodes), frozen)
     return apply(op, nodes, items, shape, dtype)

@@ -17,8 +17,8 @@ from .._graph import Iota
 from .._graph._types import SUPPORTED, check_dtype
 from .._op import refuse
 from .._ops import BROADCAST
-from .._ops.np_common import as_array, is_traced, reshaped, sizes, unlabelled
-from .._shapes import Size
+from .._ops.np_common import as_array, is_traced, lengths, reshaped, unlabelled
+from .._shapes import Size, require_length
 from .._state import now
 from .._trace import Traced, as_traced
 from .._trace._known import known_number
@@ -128,7 +128,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **opt
         return assignable(np.full(shape, fill_value, dtype, order, **options))
     value = as_array(fill_value, None if dtype is None else _dtype(dtype))
     value = value if is_traced(value) else lifted(value)
-    target = sizes(shape)
+    target = lengths(shape)
     filled = BROADCAST(value, shape=target) if value.ndim == 0 else np.broadcast_to(value, target)
     return assignable(filled.copy(order))
 
@@ -137,7 +137,7 @@ def _filled(original: Callable[..., Any], value: int) -> Callable[..., Any]:
     def filled(shape: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
         if not symbolic(shape) and not ((now().guards is not None) and _known_type(dtype)):
             return original(shape, float if dtype is None else dtype, order, **options)
-        made = BROADCAST(lifted(_dtype(dtype).type(value)), shape=sizes(shape))
+        made = BROADCAST(lifted(_dtype(dtype).type(value)), shape=lengths(shape))
         return assignable(made if order == "C" else made.copy(order))
 
     filled.__name__ = filled.__qualname__ = original.__name__
@@ -258,10 +258,15 @@ def linspace(
         return assignable(np.linspace(start, stop, num, endpoint, retstep, dtype, axis, **options))
     if is_traced(num):
         refuse(np.linspace, _LENGTH)
-    first, last = (as_array(v) * 1.0 for v in (start, stop))
-    gap = last - first
+    require_length(num)
+    # Python's numbers take the type of the other end.
+    first, last = (
+        1.0 * (as_array(v) if isinstance(v, (list, tuple)) else v) for v in (start, stop)
+    )
+    gap = as_array(last - first)
     parts = num - 1 if endpoint else num
     place = reshaped(as_traced(counted(num)), (num, *(1,) * gap.ndim))
+    place = place if gap.dtype.kind == "c" else place.astype(gap.dtype)
     if parts <= 0:
         step, y = gap * np.nan, place * gap + first
     else:
@@ -281,7 +286,8 @@ def logspace(
     """Make numbers that are evenly spaced on a logarithmic scale, as :func:`linspace` does."""
     if not symbolic(start, stop, num, base):
         return assignable(np.logspace(start, stop, num, endpoint, base, dtype, axis, **options))
-    y = np.power(as_array(base) * 1.0, linspace(start, stop, num, endpoint, axis=axis))
+    base = as_array(base) * 1.0 if isinstance(base, (list, tuple)) else base
+    y = np.power(base, linspace(start, stop, num, endpoint, axis=axis))
     return y if dtype is None else y.astype(_dtype(dtype))
 
 
@@ -322,7 +328,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Make the index arrays of a grid; its sizes may be symbolic."""
     if not symbolic(dimensions):
         return np.indices(dimensions, dtype, sparse)
-    along = (as_traced(counted(size)) for size in sizes(dimensions))
+    along = (as_traced(counted(size)) for size in lengths(dimensions))
     return _crossed([x.astype(_dtype(dtype)) for x in along], sparse)
 
 
