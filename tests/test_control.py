@@ -578,3 +578,56 @@ def test_a_loop_starts_with_the_one_element_of_an_array() -> None:
 
     value, start = sg.compile(grown)(3.0)
     assert (value, start.tolist()) == (12.0, [4.0])
+
+
+# ---------------------------------------------------------------- slopes before loops
+
+
+def _unused_in_steps(x: Any) -> Any:
+    s = np.sqrt(x)
+    return sg.fori_loop(0, 3, lambda i, c: np.where(x > 0, c + s, c + x), 0.0)
+
+
+def _no_steps(x: Any) -> Any:
+    s = np.sqrt(x)
+    return sg.while_loop(lambda c: c < x, lambda c: c + s, 2 * x)
+
+
+def _overwritten(x: Any) -> Any:
+    s = np.sqrt(x)
+    return sg.scan(
+        lambda c, k: (sg.cond(k == 2, lambda: 3 * x, lambda: c + s), c), s, np.arange(3)
+    )[0]
+
+
+def _rows(x: Any) -> Any:
+    rows = np.stack([np.sqrt(x), x, 2 * x])
+    return sg.scan(lambda c, r: (np.where(r < 0, c + r, c + x), 0.0), 0.0 * x, rows)[0]
+
+
+def _within_steps(x: Any) -> Any:
+    return sg.fori_loop(0, 2, lambda i, c: (np.sqrt(c[1]), c[1] + x), (x, 0 * x))[1]
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize(("f", "slope"), [
+    (_unused_in_steps, 3.0), (_no_steps, 2.0), (_overwritten, 3.0), (_rows, 3.0),
+    (_within_steps, 2.0),
+])  # fmt: skip
+@pytest.mark.parametrize("batched", [False, True])
+def test_an_infinite_slope_before_a_loop_that_does_not_use_it(
+    f: Any, slope: float, batched: bool
+) -> None:
+    if batched:
+        np.testing.assert_array_equal(sg.vmap(sg.grad(f))(np.zeros(2)), slope)
+    else:
+        assert sg.grad(f)(0.0) == slope
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_elements_before_a_loop_of_which_some_do_not_count() -> None:
+    def f(x: Any) -> Any:
+        s = np.sqrt(x)
+        return np.sum(sg.fori_loop(0, 3, lambda i, c: np.where(x > 0, c + s, c + x), 0.0 * x))
+
+    np.testing.assert_allclose(sg.grad(f)(np.array([0.0, 4.0])), [3.0, 0.75])

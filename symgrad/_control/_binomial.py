@@ -22,6 +22,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Constant, Input, Node
+from .._guards import Guarded
 from .._shapes import as_size, guard, hint
 from .._trace import Traced, as_node, substitute
 from ._build import build_while
@@ -32,7 +33,9 @@ from ._parts import Loop, zeros
 LONGER = 64
 
 
-def pull_slots(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) -> list[Node | None]:
+def pull_slots(
+    cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
+) -> list[Guarded | None]:
     """Return the cotangents of a loop's operands; the loop says how many carries are kept."""
     loop = Loop.of(node)
     if any(x.op.kind == "tape" for x in loop.xs):  # read in order alone

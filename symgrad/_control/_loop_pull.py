@@ -17,21 +17,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._graph import Body, Input, Node, element_count, topological, viewed
+from .._graph import Body, Input, Literal, Node, SizeOf, element_count, topological, viewed
+from .._guards import Guard, Guarded, holds, narrowed, of_any
 from .._op import Code, Cython, Libm
-from .._reverse import dependents, pull_back
+from .._reverse import dependents, pull_back_guarded
 from .._rewrite import rewrite
+from .._shapes import Shape, as_size
 from .._trace import Traced, as_node, substitute
+from ._edges import has_edges, is_risky
 from ._narrowing import warn_of_narrowing
-from ._parts import Loop, or_zeros, pick, project, result, stand_ins, tape, zeros
+from ._parts import Loop, filled, or_zeros, pick, project, result, stand_ins, tape, zeros
 from ._places import by_places, only_if
 from ._sums import summed
 
 #: What is read of an array that is so many times as large is written down in its place.
 PICKED = 8
 
+_FLAG = np.dtype(bool)
 
-def pull_loop(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) -> list[Node | None]:
+
+def pull_loop(
+    cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
+) -> list[Guarded | None]:
     """Return the cotangents of a loop's operands for those of its result nodes."""
     return Backward(Loop.of(node), cts, wanted).operands()
 
@@ -78,7 +85,7 @@ class Backward:
         Which operands' cotangents are asked for.
     """
 
-    def __init__(self, loop: Loop, cts: Mapping[Node, Node], wanted: Sequence[bool]) -> None:
+    def __init__(self, loop: Loop, cts: Mapping[Node, Guarded], wanted: Sequence[bool]) -> None:
         self.loop, self.wanted = loop, wanted
         count = loop.carries
         self.last: list[Node | None] = [None] * count
@@ -86,12 +93,18 @@ class Backward:
         for projection, ct in cts.items():
             k = projection.params["index"]
             if k < count:
-                self.last[k] = ct
+                self.last[k] = ct.value
             else:
                 out = loop.body.outputs[k]
-                self.given.append(_Given(k, ct, Input(f"ct{k}", out.shape, out.dtype)))
+                self.given.append(_Given(k, ct.value, Input(f"ct{k}", out.shape, out.dtype)))
+        self.around = of_any(cts.values())
+        given = (*loop.inits, *loop.xs, *loop.consts)
+        self.risky = [w and is_risky(x) for w, x in zip(wanted, given, strict=True)]
         warn_of_narrowing(loop, pick((*loop.slices, *loop.shared), wanted[count:]))
         self.active = self._active()
+        # Zero cotangents of carries that are given none do not count in a step either.
+        zeros_inside = any(a and ct is None for a, ct in zip(self.active, self.last, strict=True))
+        self.guarding = any(self.risky) or (zeros_inside and has_edges(loop.body.outputs))
         self.carried = stand_ins(loop.carried, "ct_c")
         self._pull()
 
@@ -116,25 +129,50 @@ class Backward:
         self.flowing = [a and ct is not None for a, ct in zip(self.active, self.last, strict=True)]
         carried = pick(loop.carried, self.active)
         wrt = [*carried, *pick(loop.slices, elements), *pick(loop.shared, shared)]
+        self.flags: dict[Input, Input] = {}  # of carries whose cotangents do not always count
         while True:
-            pairs = zip(self.carried, self.flowing, strict=True)
-            seeds: list[Node | None] = [x if flows else None for x, flows in pairs]
+            seeds = [
+                Guarded(ct, self._flag(x)) if flows else None
+                for x, ct, flows in zip(loop.carried, self.carried, self.flowing, strict=True)
+            ]
             outputs = [*loop.news, *(loop.body.outputs[g.index] for g in self.given)]
-            found = pull_back(outputs, [*seeds, *(g.slice for g in self.given)], wrt)
+            found = pull_back_guarded(
+                outputs, [*seeds, *(Guarded(g.slice) for g in self.given)], wrt, self.guarding
+            )
             slopes = dict(zip(wrt, found, strict=True))
             grown = [
                 f or slopes.get(x) is not None
                 for f, x in zip(self.flowing, loop.carried, strict=True)
             ]
-            if grown == self.flowing:
+            self.guards = {x: ct.guard for x, ct in slopes.items() if ct}
+            shapes, before = self._flagged(slopes), {x: y.shape for x, y in self.flags.items()}
+            if grown == self.flowing and shapes == before:
                 break
             self.flowing = grown
-        self.slopes = {x: ct for x, ct in slopes.items() if ct is not None}
+            self.flags = {x: Input(f"counts{x.name}", s, _FLAG) for x, s in shapes.items()}
+        self.slopes = {x: ct.value for x, ct in slopes.items() if ct is not None}
+
+    def _flagged(self, slopes: Mapping[Node, Guarded | None]) -> dict[Input, Shape]:
+        """Return the shapes of flags for carries whose cotangents are not always used."""
+        found: dict[Input, Shape] = {}
+        for x, last, flows in zip(self.loop.carried, self.last, self.flowing, strict=True):
+            guard = self.guards.get(x, ())
+            sometimes = flows and (last is None or slopes.get(x) is None)
+            if self.guarding and (guard or sometimes or x in self.flags):
+                found[x] = _shape_of(guard, x) or (self.flags[x].shape if x in self.flags else ())
+        return found
+
+    def _flag(self, x: Input) -> Guard:
+        return ((self.flags[x], True),) if x in self.flags else ()
 
     # ---------------------------------------------------------------- the backward loop
 
-    def operands(self) -> list[Node | None]:
-        """Return the cotangents of the loop's operands."""
+    def operands(self) -> list[Guarded | None]:
+        """Return the cotangents of the loop's operands.
+
+        What has been computed before the loop has its slope outside of it, infinite perhaps where
+        no step uses it: so they come with the conditions under which they count.
+        """
         loop = self.loop
         flowing = pick(loop.carried, self.flowing)
         seeds = pick(self.carried, self.flowing)
@@ -150,8 +188,10 @@ class Backward:
             as_node(np.add(Traced(total), Traced(x)))
             for total, x in zip(totals, added, strict=True)
         ]
-        elements = [*(self.slopes[x] for x in slices), *stacked]
-        befores = [*seeds, *totals, *map(zeros, elements)]
+        marks, each = self._marks(apart)
+        news += [new for _, _, _, new in marks]
+        elements = [*(self.slopes[x] for x in slices), *stacked, *map(self._mark, each)]
+        befores = [*seeds, *totals, *(flag for _, flag, _, _ in marks), *map(zeros, elements)]
         if not befores:
             return [None] * len(self.wanted)
         outputs = by_places(rewrite([*news, *elements]), {*seeds, *totals})
@@ -168,19 +208,23 @@ class Backward:
             xs += [(x, o) for x, o in zip(loop.slices, loop.xs, strict=True) if o.op.kind == "tape"]
         starts = or_zeros(self.last, loop.inits)
         consts += values.consts
-        more, first = values.carries, len(seeds) + len(totals)
-        inputs = (loop.step, *seeds, *totals, *(x for x, _, _ in more), *(x for x, _ in xs),
+        more, first = values.carries, len(seeds) + len(totals) + len(marks)
+        flags = [flag for _, flag, _, _ in marks]
+        inputs = (loop.step, *seeds, *totals, *flags, *(x for x, _, _ in more), *(x for x, _ in xs),
                   *(x for x, _ in consts))  # fmt: skip
         outputs[first:first] = [new for _, _, new in more]
         back = Loop(
-            (*pick(starts, self.flowing), *map(zeros, added), *(init for _, init, _ in more)),
+            (*pick(starts, self.flowing), *map(zeros, added), *(init for _, _, init, _ in marks),
+             *(init for _, init, _ in more)),
             tuple(o for _, o in xs), tuple(o for _, o in consts),
             Body(inputs, outputs), loop.length, None, not loop.reverse,
         ).node()  # fmt: skip
         count = len(flowing)
         slopes: dict[Node, Node] = {x: result(back, k) for k, x in enumerate(flowing)}
         rest = (result(back, k) for k in range(count, count + len(added)))
-        count += len(added) + len(more)
+        count += len(added)
+        counts = {x: result(back, k) for k, (x, *_) in enumerate(marks, count)}
+        count += len(marks) + len(more)
         outer = dict(zip(loop.slices, loop.xs, strict=True))
         for k, x in enumerate(slices, count):
             kind = "tape" if outer[x].op.kind == "tape" else "result"
@@ -188,8 +232,73 @@ class Backward:
         count += len(slices)
         stacks = (result(back, k) for k in range(count, count + len(stacked)))
         slopes |= {x: s.build(rest, stacks) for x, s in sums.items()}
-        wanted = zip(loop.body.inputs[1:], self.wanted, strict=True)
-        return [slopes.get(x) if w else None for x, w in wanted]
+        for k, x in enumerate(each, count + len(stacked)):
+            of_steps = result(back, k)
+            counts[x] = of_steps if x in outer else as_node(np.any(Traced(of_steps), axis=0))
+        if (ran := self._ran()) is not None:
+            ended = pick(loop.carried, self.last)  # their cotangents are there without a step
+            counts = {**{x: ran for x in slopes if x not in ended}, **counts}
+        wanted = zip(loop.body.inputs[1:], self.wanted, self.risky, strict=True)
+        return [
+            self._sent(slopes[x], counts.get(x), risky) if w and x in slopes else None
+            for x, w, risky in wanted
+        ]
+
+    # ---------------------------------------------------------------- where cotangents count
+
+    def _marks(self, apart: bool) -> tuple[list[tuple[Input, Input, Node, Node]], list[Input]]:
+        """Return what the backward loop notes of where cotangents count.
+
+        Of carries, and of what steps share if one of them uses it, it carries a flag: the body's
+        input, the flag, its first value, and its new one. Of the others it notes it in each step.
+        """
+        loop = self.loop
+        risky = pick(loop.body.inputs[1:], self.risky)
+        marked = [x for x in risky if self.guards.get(x)]
+        marks = []
+        for k, x in enumerate(loop.carried):
+            if x in self.flags:
+                flag = self.flags[x]
+                start = filled(self.last[k] is not None, flag.shape, _FLAG)
+                marks.append((x, flag, start, self._mark(x, flag.shape)))
+        taped = [x for x, o in zip(loop.slices, loop.xs, strict=True) if o.op.kind == "tape"]
+        each = [x for x in marked if x in loop.slices and x not in taped]
+        for x in marked:
+            if x not in loop.shared:
+                continue
+            if apart:
+                each.append(x)
+                continue
+            mark = self._mark(x)
+            flag = Input(f"once{x.name}", mark.shape, _FLAG)
+            new = as_node(np.logical_or(Traced(flag), Traced(mark)))
+            marks.append((x, flag, zeros(flag), new))
+        return marks, each
+
+    def _mark(self, x: Input, shape: Shape | None = None) -> Node:
+        """Return where the cotangent of an input counts in a step."""
+        guard = self.guards.get(x, ())
+        shape = _shape_of(guard, x) if shape is None else shape
+        if not guard:
+            return filled(x in self.slopes, shape, _FLAG)
+        some = holds(guard)
+        return as_node(np.broadcast_to(some, tuple(map(as_size, shape))) if shape else some)
+
+    def _ran(self) -> Node | None:
+        """Return whether there is a step at all, None if there always is or nobody knows."""
+        loop = self.loop
+        if loop.cond is not None:
+            given = dict(zip(loop.cond.inputs, (*loop.inits, *loop.consts), strict=True))
+            return substitute(loop.cond.outputs, given)[0]
+        length = loop.length
+        if length is None or (length > 0 if isinstance(length, int) else length.is_positive):
+            return None
+        number = Literal(length, np.int64) if isinstance(length, int) else SizeOf(length, np.int64)
+        return as_node(np.greater(Traced(number), 0))
+
+    def _sent(self, ct: Node, counts: Node | None, risky: bool) -> Guarded:
+        own: Guard = ((counts, True),) if risky and counts is not None else ()
+        return Guarded(ct, narrowed(self.around, own) or ())
 
     def _masked(self, news: list[Node], befores: list[Node]) -> list[Node]:
         """Undo only steps that were done: examples of a batch may have stopped earlier."""
@@ -219,6 +328,11 @@ class Backward:
             assert extended is not None
             written.append((slot, tape(extended, k)))
         return Values(substitute(outputs, swap), written, [], [])
+
+
+def _shape_of(guard: Guard, x: Node) -> Shape:
+    """Return the shape of a truth value that says where a cotangent counts."""
+    return x.shape if any(node.shape for node, _ in guard) else ()
 
 
 def frontier(

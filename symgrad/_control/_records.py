@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import BODIES, BODY, Node
-from .._guards import Guarded, of_any
+from .._guards import Guarded
 from .._op import (
     COUNT,
     FLAG,
@@ -78,9 +78,7 @@ def _pull_loop(
     cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
 ) -> Sequence[Guarded | None]:
     pull = pull_loop if Loop.of(node).slots is None else pull_slots
-    found = pull({x: ct.value for x, ct in cts.items()}, node, wanted)
-    guard = of_any(cts.values())
-    return [None if ct is None else Guarded(ct, guard) for ct in found]
+    return pull(cts, node, wanted)
 
 
 def _loop_results(node: Node, index: int, kind: str) -> tuple[Shape, np.dtype[Any]]:

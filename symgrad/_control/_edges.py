@@ -1,0 +1,39 @@
+"""Where slopes may be infinite or undefined, so that a cotangent of 0 does not remain 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy as sp
+
+from .._graph import Literal, Node, bodies, topological
+from .._op import Map
+
+#: Of what an operand is made of so many nodes are looked at.
+SOURCES = 64
+
+_EVERYWHERE = (sp.Reals, sp.Integers, sp.FiniteSet(sp.true, sp.false))
+
+
+def is_risky(x: Node) -> bool:
+    """Tell whether a value is computed in a way whose slope may be infinite."""
+    order = topological([x], limit=SOURCES)
+    return len(order) == SOURCES or any(
+        n.op.differentiable and n.op.kind != "leaf" and n.op.linear is None for n in order
+    )
+
+
+def has_edges(outputs: Sequence[Node]) -> bool:
+    """Tell whether a step has an op that is undefined somewhere, or has no slope there."""
+    return any(
+        any(has_edges(body.outputs) for body in bodies(n)) or (n.op.kind == "map" and _is_edgy(n))
+        for n in topological(outputs)
+    )
+
+
+def _is_edgy(n: Node) -> bool:
+    assert isinstance(n.op, Map)
+    pairs = zip(n.operands, n.op.domain, strict=False)
+    return n.dtype.kind == "f" and not all(
+        isinstance(x, Literal) or domain in _EVERYWHERE for x, domain in pairs
+    )
