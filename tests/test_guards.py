@@ -308,3 +308,31 @@ def test_what_rules_decide_in_second_derivatives(sparse: bool) -> None:
         near = slope(sg.grad(root), p)
         second = found(p)
         np.testing.assert_allclose(second.toarray() if sparse else second, near, rtol=1e-6)
+
+
+def _matched(x: Any) -> Any:
+    flag = x > 1
+    match flag:
+        case True:
+            return x * x
+        case False:
+            return 3 * x
+    return 7 * x
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("f", [
+    _matched,
+    lambda x: x * x if (x > 1) is True else 3 * x,
+    lambda x: [3 * x, x * x][x > 1],
+    lambda x: {True: x * x, False: 3 * x}[x > 1],
+    lambda x: x * ((x > 1) + (x > -5) + 1.0),
+    lambda x: x * (-(x > 1) - ~(x > 1) + (x < 1) - (x > 0)),
+    lambda x: x * (isinstance(x > 1, bool) + sum([x > 1, x > 0])),
+])  # fmt: skip
+def test_truth_values_of_python_are_python_s(f: Any) -> None:
+    """They are True and False, and whole numbers: two of them add up to 2."""
+    for x in (2.0, 0.5, 3.0):
+        value, slope = sg.value_and_grad(f)(x)
+        assert value == f(x)
+        np.testing.assert_allclose(slope, (f(x + 1e-6) - f(x - 1e-6)) / 2e-6, 1e-6)

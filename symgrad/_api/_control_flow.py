@@ -207,7 +207,7 @@ class Flow:
         found: Any = True
         for get in values:
             if open_question(found):
-                found = np.logical_and(found, asked(get, found))
+                found = _joined(np.logical_and, found, asked(get, found))
             elif found:
                 found = get()
             else:
@@ -220,7 +220,7 @@ class Flow:
         found: Any = False
         for get in values:
             if open_question(found):
-                found = np.logical_or(found, asked(get, np.logical_not(found)))
+                found = _joined(np.logical_or, found, asked(get, np.logical_not(found)))
             elif not found:
                 found = get()
             else:
@@ -230,7 +230,15 @@ class Flow:
     @staticmethod
     def negated(value: Any) -> Any:
         """Carry out ``not a``."""
-        return np.logical_not(value) if open_question(value) else not value
+        return _joined(np.logical_not, value) if open_question(value) else not value
+
+
+def _joined(function: Callable[..., Any], *values: Any) -> Any:
+    """Return a function of truth values, one of Python's for such."""
+    made = function(*values)
+    if all(type(x) is bool or getattr(x, "weak", None) is bool for x in values):
+        made.weak = bool
+    return made
 
 
 def _begun(body: Callable[..., Any], state: Mapping[str, Any]) -> Mapping[str, Any]:

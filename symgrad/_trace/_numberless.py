@@ -113,8 +113,9 @@ class Numberless:
         return super().__round__(ndigits) if known is None else round(float(known))  # type: ignore[misc]
 
     def __index__(self) -> int:
-        known = known_number(self.node) if self.dtype.kind in "iu" else None
-        if known is None and self.dtype.kind in "iu":
+        whole = self.dtype.kind in "iu" or getattr(self, "weak", None) is bool
+        known = known_number(self.node) if whole else None
+        if known is None and whole:
             known = decided(self.node, int)
         if known is not None:
             return int(known)
@@ -133,6 +134,8 @@ class Numberless:
             raise TypeError("unhashable type: 'numpy.ndarray'")
         if (known := known_value(self.node)) is not None:
             return hash(np.asarray(known).item())
+        if getattr(self, "weak", None) is bool:
+            return hash(bool(self))
         self._leaked(
             "a hash (a key of a dictionary, an element of a set)",
             "another key, or np.select for a choice by the value",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Callable
-from types import FrameType
+from functools import lru_cache
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from .._shapes import Size
 from ..errors import ShapeError, UnsupportedError
 from ._arrays import REFLECTED, declines
 from ._assigned import require_kind
-from ._bind import bind, number
+from ._bind import bind, cast, number
 from ._labelled import labelled
 from ._numberless import Numberless
 from ._whole import PYTHONS, beyond, require_power
@@ -44,15 +46,16 @@ def _applied(op: Op, value: Any, other: Any, swap: bool) -> Any:
         return NotImplemented
     if op is _MULTIPLY and isinstance(other, (list, tuple)) and _repeats(value):
         return NotImplemented
-    operands = (other, value) if swap else (value, other)
     if (named := labelled(other)) is not None:
         return PYTHONS[op](*((named, value) if swap else (value, named)))
     if makes_complex(other):
-        return value.with_complex(op, operands, {})
+        return value.with_complex(op, (other, value) if swap else (value, other), {})
     if value.weak is int and type(other) is int and other.bit_length() > 63:
         return PYTHONS[op](*((other, int(value)) if swap else (int(value), other)))
     weak = value.weak and (type(other) in (float, int, bool) or _weak(other))
-    node = bind(op, operands, {})
+    if weak and op in _OF_WHOLE:
+        value, other = whole(value), whole(other)
+    node = bind(op, (other, value) if swap else (value, other), {})
     if node.dtype.kind in "iu":
         if op is _POWER:
             require_power(node, type(value))
@@ -60,7 +63,35 @@ def _applied(op: Op, value: Any, other: Any, swap: bool) -> Any:
         if number is not None:
             return number
     made = type(value)(node, _PYTHON.get(node.dtype.char) if weak else None)
+    if made.weak is bool and _asks_identity(sys._getframe(2).f_code):
+        return bool(made)
     return made._lying(value, other)
+
+
+#: Operators for which Python's truth values are 0 and 1, where NumPy's are not.
+_OF_WHOLE = frozenset(registry.ops[name] for name in (
+    "Add", "Subtract", "Multiply", "Power", "FloorDivide", "Remainder", "LeftShift", "RightShift",
+))  # fmt: skip
+
+
+def whole(value: Any) -> Any:
+    """Return a truth value of Python's as a whole number, others as they are."""
+    if type(value) is bool:
+        return int(value)
+    if getattr(value, "weak", None) is bool:
+        return type(value)(cast(value.node, np.int64), int)
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _asks_identity(code: CodeType) -> bool:
+    """Tell whether code asks if something *is* True, as ``match`` does: of the one of Python's."""
+    before = None
+    for step in dis.get_instructions(code):
+        if step.opname == "IS_OP" and before is not None and type(before.argval) is bool:
+            return before.opname.startswith("LOAD_")
+        before = step
+    return False
 
 
 #: The result's type of ops on two operands of one type, None if they are converted first.
@@ -96,6 +127,8 @@ def _alike(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> Node
 
 def _repeats(value: Any) -> bool:
     """Tell whether a list times the value is the list so many times, as for a whole number."""
+    if value.weak is bool:
+        return True
     if value.node.shape or value.dtype.kind not in "iu":
         return False
     if value.weak is None and type(value.node) is Input:
@@ -115,7 +148,7 @@ def makes_complex(value: Any) -> bool:
 
 
 #: The Python type of what an operator makes of Python numbers.
-_PYTHON = {"d": float, "l": int, "q": int}
+_PYTHON = {"d": float, "l": int, "q": int, "?": bool}
 
 
 def _weak(value: Any) -> bool:

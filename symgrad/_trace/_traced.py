@@ -25,7 +25,7 @@ from ._known import known_number
 from ._mask_places import Places
 from ._masked import Masked, unmasked
 from ._numberless import Numberless
-from ._operators import add_augmented, binary, makes_complex, matmul_in_place
+from ._operators import add_augmented, binary, makes_complex, matmul_in_place, whole
 from ._stored import Stored
 from ._views import Layout, Step, View, layout_of, layout_of_result, shares
 from ._whole import require_power
@@ -235,16 +235,21 @@ class Traced(Numberless, Stored):
     # ---------------------------------------------------------------- unary operators
 
     def __neg__(self) -> Any:
-        return Traced(bind(_OPS["Negative"], (self,), {}), self.weak)._lying(self)
+        x = whole(self)
+        return Traced(bind(_OPS["Negative"], (x,), {}), x.weak)._lying(self)
 
     def __pos__(self) -> Any:
+        if self.weak is bool:
+            return whole(self)
         return self.copy("K") if self._shape else self
 
     def __abs__(self) -> Any:
-        return Traced(bind(_OPS["Absolute"], (self,), {}), self.weak)._lying(self)
+        x = whole(self)
+        return Traced(bind(_OPS["Absolute"], (x,), {}), x.weak)._lying(self)
 
     def __invert__(self) -> Any:
-        return Traced(bind(_OPS["Invert"], (self,), {}))._lying(self)
+        x = whole(self)
+        return Traced(bind(_OPS["Invert"], (x,), {}), x.weak)._lying(self)
 
     def _lying(self, *operands: Any) -> Traced:
         """Return this result of an elementwise function, laid out as its operands are."""
