@@ -367,6 +367,87 @@ def test_functions_of_installed_packages(tmp_path: Any, monkeypatch: pytest.Monk
         np.testing.assert_allclose(g(X), [scale * math.cos(X[0]), scale])
 
 
+def installed(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, name: str, **sources: str) -> Any:
+    package = tmp_path / "site-packages" / name
+    package.mkdir(parents=True)
+    for module, source in sources.items():
+        (package / f"{module}.py").write_text(source)
+    monkeypatch.syspath_prepend(str(package.parent))
+    return importlib.import_module(name)
+
+
+def test_what_the_users_function_calls_of_installed_packages(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their modules, methods, metaclasses, Numba functions and handlers by type, as found."""
+    library = installed(
+        tmp_path, monkeypatch, "as_it_is_called",
+        __init__="from . import parts\nfrom .models import Model, filled\n",
+        parts="import numpy as np\n\ndef as_vector(x):\n"
+        "    return np.require(np.atleast_1d(np.asarray(x, dtype=float)), float, ['C', 'W'])\n",
+        models="""
+import abc
+import numba
+import numpy as np
+from scipy import stats
+from . import parts
+
+
+class Documented(abc.ABCMeta):
+    def __new__(cls, name, bases, names):
+        names.setdefault("__doc__", "documented")
+        return super().__new__(cls, name, bases, names)
+
+
+class Model(metaclass=Documented):
+    link = stats.norm
+
+    def __init__(self, y):
+        self.y = y
+
+    def log_density(self, p):
+        p = parts.as_vector(p)
+        return float(np.sum(np.log(self.link._cdf(p[0] + p[1] * self.y))))
+
+
+@numba.njit
+def clipped(v, top):
+    return top if v > top else v
+
+
+def filled(p):
+    out = np.zeros(4)
+    for k in range(4):
+        out[k] = clipped(p[0] * (k + 1), 2.0)
+    return out
+""",
+    )  # fmt: skip
+    model = library.Model(DATA)
+    g = sg.grad(lambda x: model.log_density(x) + np.sum(library.filled(x)))
+    for y in (DATA, DATA[:3] - 0.2):  # what objects of an installed class hold is looked at
+        model.y = y
+        z = X[0] + X[1] * y
+        slope = scipy.stats.norm.pdf(z) / scipy.stats.norm.cdf(z)
+        np.testing.assert_allclose(g(X), [np.sum(slope) + 3.0, np.sum(slope * y)], rtol=1e-13)
+    np.testing.assert_array_equal(library.filled(X), [0.7, 1.4, 2.0, 2.0])  # itself as before
+    assert type(model) is library.Model
+
+
+def test_packages_are_opened_for_errors_alone(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What traces as it stands stays as it stands, and other errors are those of the package."""
+    library = installed(
+        tmp_path, monkeypatch, "as_it_raises",
+        __init__="import numpy as np\n\ndef scaled(x):\n    return 2.0 * x\n\n"
+        "def checked(x):\n    x = np.asarray(x)\n    if x.ndim != 2:\n"
+        "        raise ValueError('a matrix is needed')\n    return x\n",
+    )  # fmt: skip
+    assert sg.grad(lambda x: np.sum(library.scaled(x)))(X).tolist() == [2.0, 2.0]
+    with pytest.raises(ValueError, match="a matrix is needed"):
+        sg.grad(lambda x: np.sum(library.checked(x)))(X)
+
+
 TYPES: dict[str, Any] = {
     "np.float64": lambda x: np.float64(x[0]) * np.float64(x),
     "np.float32": lambda x: np.float32(x) * np.float32(2.0),

@@ -11,6 +11,7 @@ from ._effects import Effects
 from ._places import Walk
 from ._reads import read_by
 from ._substitutes import Substitutes
+from ._users import NONE, packages_in
 
 T = TypeVar("T")
 
@@ -66,12 +67,15 @@ def adapted_at_once(walk: Walk) -> bool:
     return solving or ("scipy" in names and not names.isdisjoint(("optimize", "integrate")))
 
 
-def adapted(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that makes an adapted copy of another at each call, and calls it."""
+def adapted(f: Callable[..., Any], packages: frozenset[str] = NONE) -> Callable[..., Any]:
+    """Return a function that makes an adapted copy of another at each call, and calls it.
+
+    ``packages``: installed ones whose functions are adapted with it.
+    """
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
-        twins = Substitutes(read_by(f), {}, adapted=True)
+        twins = Substitutes(read_by(f, packages=packages), {}, adapted=True)
         try:
             result = twins.root(f)(*twins.given(args), **twins.given(kwargs))
         finally:
@@ -86,18 +90,19 @@ def adapted_if_need_be(
 ) -> tuple[T, Callable[..., Any]]:
     """Return ``traced(f), f``, or if that raises the same of an adapted function.
 
-    What the function has changed is undone in between.
+    Functions of installed packages are adapted with it where it is they that raise. What the
+    function has changed is undone in between.
     """
     walk = read_by(f)
-    effects = Effects(walk)
-    if adapted_at_once(walk) and can_be_adapted(walk):
-        other = adapted(f)
-        return traced(other), other
-    try:
-        return traced(f), f
-    except Exception:
-        effects.undo()
-        if not can_be_adapted(walk):
-            raise
-    other = adapted(f)
-    return traced(other), other
+    other = adapted(f) if adapted_at_once(walk) and can_be_adapted(walk) else f
+    while True:
+        effects = Effects(walk)
+        try:
+            return traced(other), other
+        except Exception as error:
+            effects.undo()
+            first = other is f and can_be_adapted(walk)
+            more = walk if first else read_by(f, packages=walk.packages | packages_in(error))
+            if not first and (more.packages == walk.packages or not can_be_adapted(more)):
+                raise
+            walk, other = more, adapted(f, more.packages)

@@ -35,6 +35,7 @@ from ._places import Walk
 from ._reads import read_by
 from ._recall import RecalledError
 from ._substitutes import Substitutes
+from ._users import NONE, package_of, packages_in
 
 #: So often a place that the function's own traces change may cost a trace; then it is not
 #: compared. A counter of calls that two compiled functions share would cost traces for ever.
@@ -56,6 +57,10 @@ _numbers = itertools.count(1)
 
 class KeptError(Exception):
     """A function assigns to an array that it reads, or keeps what it makes of one."""
+
+
+#: How a function is traced: see :attr:`Captures.way`.
+Way = tuple[int, bool, frozenset[str], bool | None]
 
 
 class Captures:
@@ -80,6 +85,7 @@ class Captures:
         self._adapted = False
         #: Whether ``len(x)`` is a size; None where that was in vain.
         self._sized: bool | None = False
+        self._packages = self._known = NONE
         self._floats: dict[str, Any] = {}
         self._loose: set[str] = set()
         self._opaque: frozenset[CodeType] = frozenset()
@@ -226,15 +232,20 @@ class Captures:
             self.memory.look(walk, names, differs)
 
     def _walk(self) -> Walk:
-        walk = read_by(self._root, self._objects, self._opaque, self._adapted)
+        walk = read_by(
+            self._root, self._objects, self._opaque, self._adapted, self._packages, self._known
+        )
+        if self._packages:  # a walk through a package takes as many rounds as names lead to names
+            self._known = walk.known
         self._absent = walk.absent
         return walk
 
     def fallback(self, reading: Reading, error: Exception) -> bool:
         """Trace in another way from now on after an error; False if there is none left.
 
-        First with NumPy's names bound to symgrad's, then with fewer data; and once more where the
-        trace has imported what its copy had to have.
+        First with NumPy's names bound to symgrad's, in the installed packages whose functions
+        raise, too, then with fewer data; and once more where the trace has imported what its copy
+        had to have.
         """
         if self._sized:
             self.without_sizes()
@@ -244,19 +255,31 @@ class Captures:
         if self._adapted and self._absent & sys.modules.keys():
             self._readings = []
             return True
-        if not self._adapted and not isinstance(error, KeptError):
-            walk = self._walk()
-            self._adapted = can_be_adapted(walk)
-            if self._adapted:
-                self._readings = []
-                return True
+        if not isinstance(error, KeptError) and self._adapts(error):
+            self._readings = []
+            return True
         if not reading.data or self._level == NOTHING:
             return False
         floats = self._level == ALL and any(k in self._loose for k in self._floats)
         self._level = ARRAYS if floats else NOTHING
-        self._adapted = False
+        self._adapted, self._packages = False, NONE
         self._readings = []
         return True
+
+    def _adapts(self, error: Exception) -> bool:
+        """Have more of the code adapted after an error; False if that is no other than before."""
+        if not self._adapted and can_be_adapted(self._walk()):
+            self._adapted = True
+            return True
+        more = packages_in(error) - self._packages - {package_of(self._root)}
+        if not more:
+            return False
+        before = self.way
+        self._adapted, self._packages = True, self._packages | more
+        if can_be_adapted(self._walk()):
+            return True
+        self.restore(before)
+        return False
 
     def by_sizes(self) -> bool:
         """Trace with sizes for the numbers that the function asks for, if that can be tried.
@@ -276,14 +299,14 @@ class Captures:
         self._sized = None
 
     @property
-    def way(self) -> tuple[int, bool, bool | None]:
-        """How the function is traced: what becomes an argument, if it is adapted, and to sizes."""
-        return self._level, self._adapted, self._sized
+    def way(self) -> Way:
+        """How the function is traced: what becomes an argument, what is adapted, and to sizes."""
+        return self._level, self._adapted, self._packages, self._sized
 
-    def restore(self, way: tuple[int, bool, bool | None]) -> None:
+    def restore(self, way: Way) -> None:
         """Trace as before."""
         if way != self.way:
-            self._level, self._adapted, self._sized, self._readings = *way, []
+            self._level, self._adapted, self._packages, self._sized, self._readings = *way, []
 
     def called_later(self, function: Any, twins: Substitutes | None = None) -> Any:
         """Return the user's own function for what ``pure_callback`` is given.

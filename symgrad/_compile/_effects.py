@@ -27,7 +27,14 @@ from .._trace import Traced, flatten_traced
 from .._trace._known import known_value
 from ..errors import CaptureWarning
 from ._places import Walk
-from ._users import attributes, copied_simply, has_dictionary, named_attributes, set_attributes
+from ._users import (
+    NONE,
+    attributes,
+    copied_simply,
+    has_dictionary,
+    named_attributes,
+    set_attributes,
+)
 
 #: How deep a value of the trace may lie in what the function keeps.
 DEPTH = 4
@@ -61,7 +68,11 @@ class Effects:
 
     def __init__(self, walk: Walk) -> None:
         some = None if walk.known & SETTING else walk.known
-        found = [x for value in walk.met.values() for x in _holders(value, walk.stored, some)]
+        found = [
+            x
+            for value in walk.met.values()
+            for x in _holders(value, walk.stored, some, walk.packages)
+        ]
         found += [_entries(scope, walk.stored) for scope in walk.scopes.values()]
         self._before = [(holder, holder.parts()) for holder in found]
 
@@ -217,12 +228,13 @@ def _traced(values: Sequence[Any], depth: int) -> Iterator[Traced]:
 
 
 def _holders(
-    value: Any, stored: AbstractSet[str] = frozenset(), some: AbstractSet[str] | None = None
-) -> list[Holder]:
+    value: Any, stored: AbstractSet[str] = frozenset(), some: AbstractSet[str] | None = None,
+    packages: frozenset[str] = NONE,
+) -> list[Holder]:  # fmt: skip
     """Return an object as what holds its parts: entries, items and attributes.
 
     ``stored``: the attributes that count of classes and modules; ``some``: of objects of the
-    user's, unless all do.
+    user's, unless all do; ``packages``: installed ones that count as the user's.
     """
     if isinstance(value, (type, ModuleType)):  # others write to them, too
         names = vars(value)
@@ -242,7 +254,7 @@ def _holders(
     elif isinstance(value, (list, set, deque)):
         found.append(_items(value))
     if has_dictionary(value) or hasattr(type(value), "__slots__"):
-        found.append(_attributes(value, some if copied_simply(type(value)) else None))
+        found.append(_attributes(value, some if copied_simply(type(value), packages) else None))
     return found
 
 

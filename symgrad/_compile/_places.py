@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from .._graph import warn_user
 from ..errors import CaptureWarning
-from ._users import package_of
+from ._users import ANY, of_packages, package_of
 
 #: Whether a copy can be made of what is found: one with other data and other functions; one with
 #: other functions alone (classes, and what their methods reach); none.
 FREE, BOUND, FIXED = 0, 1, 2
+
+#: Begins the names of what is in installed packages that count as the user's: they are copied
+#: with the user's functions, but taken as fixed, as all installed packages are.
+UNWATCHED = "_sg_q"
 
 #: Most places that are watched.
 MOST = 4096
@@ -128,6 +132,8 @@ class Walk:
         Names that the code assigns to.
     mentioned:
         All names in the code.
+    asking:
+        The global names, by identity, of code that asks for types.
     absent:
         Modules that the code imports, and that nobody has imported yet.
     formats:
@@ -137,6 +143,8 @@ class Walk:
         passed over.
     free:
         The worst copy by which data can still be put in others' place.
+    packages:
+        The installed packages that count as the user's.
     pinned:
         What code that is not copied reaches, by identity.
     cells_of:
@@ -147,11 +155,13 @@ class Walk:
 
     def __init__(
         self, root: Any, objects: Sequence[Any], opaque: frozenset[CodeType],
-        known: frozenset[str], adapted: bool,
+        known: frozenset[str], adapted: bool, packages: frozenset[str],
     ) -> None:  # fmt: skip
         self.opaque, self.roots, self.known = opaque, (root, *objects), known
         self.free = BOUND if adapted else FREE
-        self.package = package_of(root)
+        own = package_of(root)
+        self._found = packages - {own}  # of the one that the function is of data are watched
+        self.packages = packages if own is None else packages | {own}
         self.reads: dict[str, Read] = {}
         self.places: dict[Place, str] = {}
         self.held: set[str] = set()
@@ -167,15 +177,27 @@ class Walk:
         self.main: dict[str, Any] | None = None
         self.stored: set[str] = set()
         self.mentioned: set[str] = set()
+        self.asking: set[int] = set()
         self.absent: set[str] = set()
         self.formats = False
         self.pinned: set[int] = set()
         self.cells_of: dict[Place, int] = {}
         self.waiting: deque[tuple[Any, At]] = deque()
-        self._exceeded = False
+        self._exceeded = self._unwatched = False
         self._named: dict[int, str] = {}
         self._seen: dict[tuple[int, str, int], str] = {}
         self._classes: set[tuple[int, int]] = set()
+
+    def come_to(self, at: At) -> None:
+        """Begin to look at what is at a place."""
+        self._unwatched = UNWATCHED in at.text
+
+    def any_name(self) -> bool:
+        """Tell whether the code may read any attribute of what is looked at.
+
+        In installed packages names that are written count alone: they are not watched.
+        """
+        return bool(self.known & ANY) and not self._unwatched
 
     def visit(self, value: Any, at: At) -> None:
         """Look at a value later."""
@@ -183,7 +205,8 @@ class Walk:
 
     def note(self, text: str, how: str, value: Any, name: str) -> None:
         """Note a place."""
-        if text in self.constants:  # the object itself, which nobody can put another for
+        # The object itself, which nobody can put another for; or in an installed package.
+        if text in self.constants or UNWATCHED in text:
             return
         if len(self.reads) < MOST:
             self.reads.setdefault(text, Read(text, how, value, name))
@@ -202,7 +225,11 @@ class Walk:
         """Return a name for an object that stays the same."""
         name = self._named.get(id(value))
         if name is None:
-            name = self._named[id(value)] = f"_sg_c{len(self.constants)}"
+            fixed = self.taken_as_fixed(value)
+            # The names of a module decide for themselves.
+            fixed = fixed or (self._unwatched and not isinstance(value, dict))
+            name = f"{UNWATCHED if fixed else '_sg_c'}{len(self.constants)}"
+            self._named[id(value)] = name
             self.constants[name] = value
         return name
 
@@ -213,6 +240,20 @@ class Walk:
             name = self._named[id(cell)] = f"_sg_k{len(self.cells)}"
             self.cells[name] = cell
         return name
+
+    def taken_as_fixed(self, value: Any) -> bool:
+        """Tell whether a value is an installed package's function, class or module, or its names.
+
+        Of the package that the function itself is of, what the names stand for may change.
+        """
+        if any(value is root for root in self.roots):
+            return False
+        if isinstance(value, dict):
+            return of_packages(value.get("__name__"), self._found)
+        if isinstance(value, ModuleType):
+            return of_packages(value.__name__, self.packages)
+        kinds = (FunctionType, type)
+        return isinstance(value, kinds) and of_packages(value.__module__, self.packages)
 
     # ------------------------------------------------------------ objects, and their parts
 

@@ -31,6 +31,7 @@ from ._places import BOUND, FIXED, At, Enter, Member, Walk
 from ._reads_code import read_function, read_method, read_partial
 from ._reads_objects import read_class, read_instance, read_module, read_type
 from ._users import (
+    NONE,
     by_symgrad,
     functions_in,
     packed_form,
@@ -61,26 +62,27 @@ _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis), slice, range)
 
 def read_by(
     root: Any, objects: Sequence[Any] = (), opaque: frozenset[CodeType] = frozenset(),
-    adapted: bool = False,
+    adapted: bool = False, packages: frozenset[str] = NONE, known: frozenset[str] = frozenset(),
 ) -> Walk:  # fmt: skip
     """Return all that a function reads besides its arguments.
 
     ``objects``: arguments that are no numbers, whose attributes it reads, too. ``opaque``: code of
     functions that Python calls in each call, and that read for themselves. ``adapted``: classes
-    are copied, too, so that data can be put into what their methods read.
+    are copied, too, so that data can be put into what their methods read. ``packages``: installed
+    ones that are walked, too. ``known``: names that are likely in the code.
     """
-    found = _walked(root, objects, opaque, frozenset(), adapted)
+    found = _walked(root, objects, opaque, known, adapted, packages)
     while not found.mentioned <= found.known:  # names found late may have been passed over
         known = frozenset(found.mentioned | found.known)
-        found = _walked(root, objects, opaque, known, adapted)
+        found = _walked(root, objects, opaque, known, adapted, packages)
     return found
 
 
 def _walked(
     root: Any, objects: Sequence[Any], opaque: frozenset[CodeType], known: frozenset[str],
-    adapted: bool,
+    adapted: bool, packages: frozenset[str],
 ) -> Walk:  # fmt: skip
-    walk = Walk(root, objects, opaque, known, adapted)
+    walk = Walk(root, objects, opaque, known, adapted, packages)
     walk.visit(root, At(walk.constant(root), ""))
     for given in objects:
         name = given.__name__ if isinstance(given, type) else type(given).__name__
@@ -94,6 +96,7 @@ def _walked(
 def _look(walk: Walk, value: Any, at: At) -> None:
     """Look at a value: note it, or look into it."""
     kind = type(value)
+    walk.come_to(at)
     if isinstance(value, Enum):
         _enum(walk, value, at)
     elif kind in _PLAIN or issubclass(kind, (int, str)):
@@ -115,7 +118,7 @@ def _look(walk: Walk, value: Any, at: At) -> None:
             at = at._replace(text=walk.constant(value), depth=0)
         if transformed(value):
             _function_in(walk, value, recipe_of(value)[1][0], at)
-        elif (python := python_of(value)) is not None:
+        elif (python := python_of(value, walk.packages)) is not None:
             _function_in(walk, value, python, at._replace(fixed=max(at.fixed, BOUND)))
         else:
             look = next(look for kinds, look in _KINDS if isinstance(value, kinds))
@@ -149,7 +152,7 @@ def _data(walk: Walk, value: Any, at: At) -> None:
         walk.note(f"{text}.mask", "data", value.mask, name)
         walk.note(f"{text}.fill_value", "equal", value.fill_value, name)
         return
-    if kind is not np.ndarray and users_class(kind):
+    if kind is not np.ndarray and users_class(kind, walk.packages):
         read_instance(walk, value, at._replace(fixed=FIXED))
     if isinstance(value, np.ndarray) and value.dtype.char not in "fdFDbBhHiIlLqQ?":
         if kind is not np.ndarray:  # whose tolist() may be of its own: structures with units
@@ -173,7 +176,7 @@ def _has_objects(value: Any) -> bool:
 
 def _objects(walk: Walk, value: Any, at: At) -> None:
     """Look at an array of objects, which may be in itself."""
-    if users_class(type(value)):
+    if users_class(type(value), walk.packages):
         read_instance(walk, value, at._replace(fixed=FIXED))
     walk.note(f"{at.text}.shape", "equal", value.shape, at.name)
     for k, x in enumerate(value.flat):
@@ -207,7 +210,7 @@ def _sequence(walk: Walk, value: Any, at: At) -> None:
         enter = walk.enters(value, fixed)
         for k, x in enumerate(value):
             walk.visit(x, at.within(f"{at.text}[{k}]", f"{at.name}[{k}]", enter(k, x), fixed))
-    if users_class(kind):
+    if users_class(kind, walk.packages):
         read_instance(walk, value, at)
 
 
@@ -226,12 +229,12 @@ def _mapping(walk: Walk, value: Any, at: At) -> None:
             place = enter(key, x)
             inner = at.within(f"{at.text}[{index}]", f"{at.name}[{key!r}]", place, fixed)
             walk.visit(x, inner)
-    if users_class(kind):
+    if users_class(kind, walk.packages):
         read_instance(walk, value, at)
 
 
 def _set(walk: Walk, value: Any, at: At) -> None:
-    if any(True for _ in _told_by_identity(value)):
+    if any(True for _ in _told_by_identity(value, walk.packages)):
         walk.note(f"_sg_type({at.text})", "is", type(value), at.name)
         walk.note(f"(*{at.text},)", "equal", tuple(value), at.name)
         fixed = at.fixed if type(value) in (set, frozenset) else FIXED
@@ -247,24 +250,24 @@ def _members(walk: Walk, value: Any, at: At, enter: Enter, fixed: int) -> None:
 
     A copy has copies of them, by which the code that is copied looks for it.
     """
-    for k, x in enumerate(_told_by_identity(value)):
+    for k, x in enumerate(_told_by_identity(value, walk.packages)):
         enter(Member(k), x)
         ours = type(x) is FunctionType and by_symgrad(x.__code__.co_filename)
         here = walk.constant(x)
         walk.visit(x, at.within(here, at.name, fixed=FIXED if ours else fixed))
 
 
-def _told_by_identity(members: Iterable[Any]) -> Iterator[Any]:
+def _told_by_identity(members: Iterable[Any], packages: frozenset[str]) -> Iterator[Any]:
     """Return the functions and the user's objects among keys, also in keys that are tuples.
 
     Copies of classes equal the original ones (:class:`._twins.Twin`).
     """
     for x in members:
         if type(x) in (tuple, frozenset):
-            yield from _told_by_identity(x)
+            yield from _told_by_identity(x, packages)
         elif isinstance(x, (Enum, type, int, float, complex, str)):  # of which there are no copies
             continue
-        elif callable(x) or users_class(type(x)):
+        elif callable(x) or users_class(type(x), packages):
             yield x
 
 

@@ -21,7 +21,7 @@ from ..errors import CaptureWarning
 from ._names import Names, named_before, names_in
 from ._places import BOUND, FIXED, At, Enter, Walk
 from ._unfollowed import warn_of_clocks
-from ._users import by_symgrad, installed, of_library
+from ._users import by_symgrad, installed, of_library, of_packages
 
 #: What a program's arithmetic does not raise.
 _ARITHMETIC = frozenset(
@@ -156,8 +156,8 @@ def read_function(walk: Walk, f: FunctionType, at: At) -> None:
     if f.__code__ in walk.opaque:
         walk.note(at.text, "is", f, at.name)
         return
-    foreign = installed(f.__code__.co_filename) and (
-        f.__globals__.get("__name__", "").partition(".")[0] != walk.package
+    foreign = installed(f.__code__.co_filename) and not of_packages(
+        f.__globals__.get("__name__"), walk.packages
     )
     # A library's wrapper may remember the functions that it calls (functools.singledispatch);
     # a loop of symgrad's around the user's function does not.
@@ -177,6 +177,8 @@ def read_function(walk: Walk, f: FunctionType, at: At) -> None:
     walk.codes.setdefault(id(f.__code__), f.__code__)
     warn_of_handlers(f.__code__, f.__globals__)
     walk.mentioned |= names.mentioned
+    if "type" in names.mentioned:
+        walk.asking.add(id(f.__globals__))
     walk.stored |= names.stored
     walk.formats = walk.formats or names.formats
     enter("globals", f.__globals__)
@@ -218,10 +220,10 @@ def _defaults(walk: Walk, f: FunctionType, at: At, enter: Enter) -> None:
 
 def _globals(walk: Walk, f: FunctionType, at: At, names: Names) -> None:
     scope = walk.scopes[id(f.__globals__)] = f.__globals__
-    if walk.main is None:
-        walk.main = scope
     enter = walk.enters(scope, at.fixed)
     within = walk.constant(scope)
+    if walk.main is None and not of_packages(scope.get("__name__"), walk.packages):
+        walk.main = scope
     builtins = scope.get("__builtins__", {})
     builtins = vars(builtins) if isinstance(builtins, ModuleType) else builtins
     for key in names.globals:
@@ -232,6 +234,8 @@ def _globals(walk: Walk, f: FunctionType, at: At, names: Names) -> None:
             value = scope[key]
             if at.fixed == FIXED:  # else a copy has other clocks
                 warn_of_clocks(key, value, f.__code__)
+            if walk.taken_as_fixed(value):
+                here = walk.constant(value)
             walk.visit(value, at.within(here, key, enter(key, value)))
         elif key in builtins:
             if at.fixed == FIXED:
@@ -254,7 +258,7 @@ def _imports(walk: Walk, scope: dict[str, Any], at: At, enter: Enter, names: Nam
         enter(("import", imported), module)
         if module is None:
             walk.absent.add(imported)
-        if module is None or of_library(module):
+        if module is None or of_library(module, walk.packages):
             continue
         walk.absent |= {f"{imported}.{k}" for k in listed if k not in vars(module)}
         walk.mentioned |= set(listed)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ._places import BOUND, FIXED, At, Enter, Walk, not_entered
+from ._places import BOUND, FIXED, UNWATCHED, At, Enter, Walk, not_entered
 from ._unfollowed import GENERATORS
 from ._users import (
     ACCESSORS,
@@ -45,7 +45,7 @@ _USUAL = {"np": "numpy", "sp": ("sympy", "scipy"), "sg": "symgrad", "plt": "matp
 
 def read_module(walk: Walk, module: ModuleType, at: At) -> None:
     """Look at what the code may read of a module of the user's."""
-    if of_library(module):
+    if of_library(module, walk.packages):
         usual = _USUAL.get(at.name, ())
         if module.__name__ not in (usual, at.name) and module.__name__ not in usual:
             walk.note(at.text, "is", module, at.name)
@@ -54,7 +54,7 @@ def read_module(walk: Walk, module: ModuleType, at: At) -> None:
     enter = walk.enters(module, at.fixed)
     _names_of(walk, at.text, module, at.name)
     there = vars(module)
-    for key in sorted(there if walk.known & ANY else walk.known & there.keys()):
+    for key in sorted(there if walk.any_name() else walk.known & there.keys()):
         if not key.startswith("__"):
             walk.visit(there[key], at.attribute(key, enter(key, there[key])))
 
@@ -64,7 +64,7 @@ def read_type(walk: Walk, kind: type, at: At) -> None:
     walk.note(at.text, "is", kind, at.name)
     read_class(walk, kind, at, through=at.text, bound=False)
     meta = type(kind)
-    if users_class(meta):
+    if users_class(meta, walk.packages):
         own = {key for base in kind.__mro__ for key in vars(base)}
         read_class(walk, meta, at._replace(fixed=FIXED), through=at.text, own=own)
 
@@ -79,8 +79,9 @@ def read_class(
     (not ``bound``). No copy of a class has other data.
     """
     reading = _ClassReading(walk, kind, at, through, enter, own, bound)
-    for base in filter(users_class, kind.__mro__):
-        reading.base(base)
+    for base in kind.__mro__:
+        if users_class(base, walk.packages):
+            reading.base(base)
 
 
 class _ClassReading:
@@ -91,7 +92,7 @@ class _ClassReading:
         own: Iterable[str], bound: bool,
     ) -> None:  # fmt: skip
         self.walk, self.at, self.through, self.enter, self.bound = walk, at, through, enter, bound
-        self.known, self.every = set(own), bool(walk.known & ANY)
+        self.known, self.every = set(own), walk.any_name()
         # An object that is there already is not made again, by code that names no class.
         self.makes = (
             self.every or not (through and bound) or bool(walk.known & _MAKING)
@@ -102,7 +103,7 @@ class _ClassReading:
         """Look at what the class has of one of the classes that it is made of."""
         walk, at, home = self.walk, self.at, self.walk.constant(base)
         _names_of(walk, home, base, at.name)
-        level = BOUND if at.fixed < FIXED and copied_class(base) else FIXED
+        level = BOUND if at.fixed < FIXED and copied_class(base, walk.packages) else FIXED
         hold = walk.enters(base, level)
         if not walk.is_new_class(base, level):
             hold = not_entered
@@ -118,6 +119,7 @@ class _ClassReading:
         """Look at what a class, ``home`` in expressions, has under a name."""
         walk, at = self.walk, self.at
         first = bool(self.through) and not special and key not in self.known
+        first = first and not home.startswith(UNWATCHED)
         self.known.add(key)
         text = f"{self.through}.{key}" if first else f"{home}.{key}"
         inner = list(_functions_of(x, text, f"{home}.{key}", first and self.bound))
@@ -160,23 +162,24 @@ def _functions_of(x: Any, text: str, home: str, bound: bool) -> Iterator[tuple[A
 
 def read_instance(walk: Walk, value: Any, at: At) -> None:
     """Look at an object's attributes, and at its class."""
-    kind = type(value)
+    kind, packages = type(value), walk.packages
     if isinstance(value, (BuiltinFunctionType, np.ufunc)):
         if getattr(value, "__name__", "") != at.name:
             walk.note(at.text, "is", value, at.name)
         return
-    if kind is not SimpleNamespace and not users_class(kind):
+    if kind is not SimpleNamespace and not users_class(kind, packages):
         _read_foreign(walk, value, at)
         return
     walk.note(f"_sg_type({at.text})", "is", kind, at.name)
-    if kind is not SimpleNamespace and not copied_simply(kind):
+    if kind is not SimpleNamespace and not copied_simply(kind, packages):
         # Data are put into objects that are no more than their attributes.
-        at = at._replace(fixed=max(at.fixed, BOUND if copied_class(kind) else FIXED))
+        at = at._replace(fixed=max(at.fixed, BOUND if copied_class(kind, packages) else FIXED))
     enter = walk.enters(value, at.fixed)
     if at.fixed < FIXED:
         walk.bound.setdefault(id(value), (value, []))[1].append(("__class__", kind))
     # What the code of library classes reads is not known.
-    every = bool(walk.known & ANY) or hasattr(kind, "__getattr__") or not copied_simply(kind)
+    simply = copied_simply(kind, packages)
+    every = walk.any_name() or hasattr(kind, "__getattr__") or not simply
     own = set()
     _names_of(walk, at.text, value, at.name)
     for key, x in attributes(value) if every else named_attributes(value, walk.known):
@@ -207,21 +210,23 @@ def _read_foreign(walk: Walk, value: Any, at: At) -> None:
         return
     if isinstance(value, functools._lru_cache_wrapper):  # calls this one whatever it says
         wrapped = value.__wrapped__
+        if at.fixed < FIXED:
+            walk.enters(value, BOUND)
         walk.visit(wrapped, at.within(walk.constant(wrapped), at.name, fixed=FIXED))
         return
     for key, x in attributes(value):
-        if key.isidentifier() and _is_looked_into(x, type(value).__module__):
+        if key.isidentifier() and _is_looked_into(x, type(value).__module__, walk.packages):
             walk.visit(x, at.attribute(key, fixed=FIXED))
 
 
-def _is_looked_into(x: Any, module: str) -> bool:
+def _is_looked_into(x: Any, module: str, packages: frozenset[str]) -> bool:
     """Tell whether an attribute of an object of some module may be read by its functions."""
     plain = (int, float, complex, str, np.ndarray, FunctionType, tuple, list, functools.partial)
     package = module.rpartition(".")[0]
     return (
         isinstance(x, plain)
-        or (isinstance(x, MethodType) and users_class(type(x.__self__)))
-        or users_class(type(x))
+        or (isinstance(x, MethodType) and users_class(type(x.__self__), packages))
+        or users_class(type(x), packages)
         # UserDict, ChainMap
         or (module in ("collections", "weakref") and isinstance(x, (dict, deque)))
         # Splines of SciPy 1.18 keep their coefficients in another object of scipy.interpolate.

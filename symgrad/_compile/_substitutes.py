@@ -35,6 +35,9 @@ from ._twins import ORIGINAL, Followed, Scope, Twin
 from ._users import ACCESSORS, attributes, python_of, recipe_of, set_attributes, transformed
 from ._versions import length, version_of, version_with_numbers
 
+#: What ``functools.lru_cache`` makes.
+_REMEMBERING = functools._lru_cache_wrapper
+
 
 class Substitutes:
     """Copies of all that holds certain values.
@@ -55,14 +58,14 @@ class Substitutes:
         self, walk: Walk, values: Mapping[str, Any], adapted: bool = False, sized: bool = False
     ) -> None:
         self._new = {p: values[text] for p, text in walk.places.items() if text in values}
-        self._parts = walk.parts
+        self._parts, self._packages = walk.parts, walk.packages
         self._adapted = adapted
         if adapted:
             self._parts = dict(walk.parts)
             for key, (owner, parts) in walk.bound.items():
                 self._parts[key] = owner, [*self._parts.get(key, (owner, []))[1], *parts]
-            asks = "type" in walk.mentioned
             for key, (_, parts) in self._parts.items():
+                asks = key in walk.asking if key in walk.scopes else bool(walk.asking)
                 for name, value in parts:
                     version = version_of(value) if asks else version_with_numbers(name, value)
                     if sized and value is len:
@@ -88,7 +91,10 @@ class Substitutes:
         found: set[int] = set()
         waiting = [place.owner for place in self._new]
         if self._adapted:
-            waiting += [k for k, (x, _) in self._parts.items() if python_of(x) is not None]
+            waiting += [
+                k for k, (x, _) in self._parts.items()
+                if type(x) is _REMEMBERING or python_of(x, self._packages) is not None
+            ]  # fmt: skip
         while waiting:
             owner = waiting.pop()
             if owner not in found:
@@ -175,10 +181,12 @@ class Substitutes:
         if transformed(value):
             make, (inner, *rest), options = recipe_of(value)
             return make(self.part(value, "inner", inner), *rest, **options)
-        if (python := python_of(value)) is not None:
+        if (python := python_of(value, self._packages)) is not None:
             return Followed(value, self.part(value, "inner", python))
         if kind is FunctionType:
             return self._function(value)
+        if kind is _REMEMBERING:
+            return self._remembering(value)
         if kind is MethodType:
             function = self.part(value, "function", value.__func__)
             return MethodType(function, self.part(value, "self", value.__self__))
@@ -203,6 +211,17 @@ class Substitutes:
             made.func = self.of(value.func)
             return made
         return self._class(value) if isinstance(value, type) else self._object(value)
+
+    def _remembering(self, value: Any) -> Any:
+        """Return a function that remembers results, with copies for the modules among these."""
+
+        @functools.wraps(value)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            named = {k: self.back(x) for k, x in kwargs.items()}
+            return _changed(value(*map(self.back, args), **named), self.root)
+
+        call.cache_clear, call.cache_info = value.cache_clear, value.cache_info  # type: ignore[attr-defined]
+        return call
 
     def _class(self, kind: type) -> Any:
         """Return a class of the same functions, adapted, whose objects belong to both."""

@@ -47,6 +47,12 @@ ACCESSORS = ("fget", "fset", "fdel")
 
 _FIXED = ("numpy", "scipy", "sympy", "symgrad")
 
+#: What symgrad knows in a way of its own, and what it runs on: it is never traced.
+_KNOWN = frozenset(_FIXED) | {"pandas", "xarray", "numba", "llvmlite", "mpmath", "dask"}
+
+#: No installed package counts as the user's.
+NONE: frozenset[str] = frozenset()
+
 
 def _homes() -> tuple[str, ...]:
     """Return the folders of Python's library, and of what symgrad needs wherever it is installed.
@@ -82,8 +88,15 @@ def installed(file: str) -> bool:
     return file.startswith(_HOMES)
 
 
-def of_library(module: ModuleType | str) -> bool:
+def of_packages(name: object, packages: frozenset[str]) -> bool:
+    """Tell whether a module's name is one of some packages'."""
+    return bool(packages) and isinstance(name, str) and name.partition(".")[0] in packages
+
+
+def of_library(module: ModuleType | str, packages: frozenset[str] = NONE) -> bool:
     """Tell whether a module is fixed: Python's own, or installed.
+
+    ``packages``: installed ones that count as the user's.
 
     What names ``__main__`` as its module never is: under ``python -m cProfile`` and in joblib's
     workers the module of that name is the runner's, where the user's classes were not made.
@@ -91,7 +104,7 @@ def of_library(module: ModuleType | str) -> bool:
     if module == "__main__":
         return False
     found = sys.modules.get(module) if isinstance(module, str) else module
-    if found is None:
+    if found is None or of_packages(found.__name__, packages):
         return False
     file = getattr(found, "__file__", None)
     if file is None:
@@ -114,10 +127,24 @@ def package_of(root: Any) -> str | None:
     return None if name in _FIXED or name in sys.stdlib_module_names else name
 
 
-def users_class(kind: type) -> bool:
+def packages_in(error: BaseException | None) -> frozenset[str]:
+    """Return the installed packages whose functions had to do with an error."""
+    found = set()
+    for _ in range(8):
+        trace = error.__traceback__ if error is not None else None
+        while trace is not None:
+            code, names = trace.tb_frame.f_code, trace.tb_frame.f_globals
+            if installed(code.co_filename):
+                found.add(str(names.get("__name__")).partition(".")[0])
+            trace = trace.tb_next
+        error = error and (error.__cause__ or error.__context__)
+    return frozenset(found - _KNOWN - sys.stdlib_module_names)
+
+
+def users_class(kind: type, packages: frozenset[str] = NONE) -> bool:
     """Tell whether a class is the user's: written in Python, and not installed."""
     made = kind.__flags__ & _IN_PYTHON and not kind.__module__.startswith("_cython_")
-    return bool(made) and not of_library(kind.__module__)
+    return bool(made) and not of_library(kind.__module__, packages)
 
 
 # ---------------------------------------------------------------- objects
@@ -141,7 +168,7 @@ def recipe_of(value: Any) -> tuple[Any, ...]:
     return found
 
 
-def python_of(value: Any) -> FunctionType | None:
+def python_of(value: Any, packages: frozenset[str] = NONE) -> FunctionType | None:
     """Return the Python function in one of Numba's or of ``np.vectorize``, that is the user's."""
     if type(value) is np.vectorize:
         function = value.pyfunc
@@ -150,9 +177,10 @@ def python_of(value: Any) -> FunctionType | None:
         function = getattr(getattr(value, "_dispatcher", value), "py_func", None)
     else:
         return None
-    if type(function) is not FunctionType or installed(function.__code__.co_filename):
+    if type(function) is not FunctionType:
         return None
-    return function
+    fixed = installed(function.__code__.co_filename)
+    return None if fixed and not of_packages(function.__module__, packages) else function
 
 
 def has_dictionary(value: Any) -> bool:
@@ -216,21 +244,44 @@ def set_attributes(value: Any, before: dict[str, Any], after: dict[str, Any]) ->
             own[key] = x
 
 
-def copied_simply(kind: type) -> bool:
+def copied_simply(kind: type, packages: frozenset[str] = NONE) -> bool:
     """Tell whether objects of a class are no more than their attributes."""
     return getattr(kind, "__new__", None) is object.__new__ and all(
-        base is object or users_class(base) or base.__module__ in ("abc", "typing", "types")
+        base is object
+        or users_class(base, packages)
+        or base.__module__ in ("abc", "typing", "types")
         for base in kind.__mro__
     )
 
 
-def copied_class(kind: type) -> bool:
+#: What a metaclass may have that does all it does when a class is made.
+_MAKING = frozenset(
+    (
+        "__new__",
+        "__init__",
+        "__prepare__",
+        "__module__",
+        "__doc__",
+        "__qualname__",
+        "__annotations__",
+    )
+)
+
+
+def _is_quiet(meta: type) -> bool:
+    """Tell whether classes of a metaclass, once made, are as all classes are."""
+    return all(
+        base in (object, type, ABCMeta) or vars(base).keys() <= _MAKING for base in meta.__mro__
+    )
+
+
+def copied_class(kind: type, packages: frozenset[str] = NONE) -> bool:
     """Tell whether a class can be made a second time, for the same objects, unnoticed."""
-    own = [base for base in kind.__mro__ if users_class(base)]
+    own = [base for base in kind.__mro__ if users_class(base, packages)]
     return (
         getattr(kind, "__new__", None) is object.__new__
-        and users_class(kind)
-        and type(kind) in (type, ABCMeta)
+        and users_class(kind, packages)
+        and _is_quiet(type(kind))
         # Else its objects lie otherwise in memory than those of the second one.
         and (len(own) == 1 or not any("__slots__" in vars(base) for base in own))
         and all(

@@ -152,8 +152,8 @@ def offering(
     @functools.cache
     def get(name: str) -> Any:
         try:
-            if name.startswith("_") and name not in public:
-                raise AttributeError("it is private")
+            if name.startswith("__") and name not in public:
+                raise AttributeError("it is Python's own")
             found = getattr(module, name)
         except AttributeError as error:
             raise AttributeError(

@@ -60,6 +60,9 @@ def counted(size: Any) -> Any:
 
 # ---------------------------------------------------------------- from values
 
+#: What ``copy=`` says of an array that is to be copied where need be, or not at all.
+_UNCOPIED = (None, False, np._CopyMode.IF_NEEDED, np._CopyMode.NEVER)
+
 
 def array(
     object: Any,  # noqa: A002 - NumPy's name
@@ -85,7 +88,7 @@ def array(
     if not symbolic(object):
         return assignable(np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options))
     x = as_array(object, dtype)
-    if copy:
+    if copy not in _UNCOPIED:
         x = x.copy(order)
     elif order in {"C", "F"} and is_traced(x):
         x = x.unsure(Layout.RUN if order == "C" or x.ndim < 2 else Layout.UNKNOWN)
@@ -105,6 +108,23 @@ def _as(original: Callable[..., Any], fixed: str | None = None) -> Callable[...,
     convert.__name__ = convert.__qualname__ = original.__name__
     convert.__doc__ = f"Same as ``np.{original.__name__}``; lists of traced values are stacked."
     return convert
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, **options: Any) -> Any:
+    """Same as ``np.require``; what traced arrays have always, as that they can be written, is had.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> import symgrad.numpy as np
+    >>> sg.grad(lambda x: np.sum(np.require([x, 2.0 * x], float, ["C", "W"])))(1.0)
+    np.float64(3.0)
+    """
+    if not symbolic(a):
+        return np.require(a, dtype, requirements, **options)
+    letters = {str(name)[0].upper() for name in requirements or ()}
+    order = next((letter for letter in "CF" if letter in letters), "K")
+    return array(a, dtype, copy="O" in letters or None, order=order)
 
 
 asarray, asanyarray = map(_as, (np.asarray, np.asanyarray))
@@ -394,5 +414,5 @@ __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "c_",
     "copy", "empty", "empty_like", "eye", "fromfunction", "full", "full_like", "identity",
     "indices", "linspace", "logspace", "mgrid", "ndarray", "ogrid", "ones", "ones_like", "r_",
-    "tri", "zeros", "zeros_like",
+    "require", "tri", "zeros", "zeros_like",
 ]  # fmt: skip

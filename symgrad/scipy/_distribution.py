@@ -188,7 +188,8 @@ class Distribution:
         return Frozen(self, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
+        public = name.removeprefix("_")
+        if name.startswith("__") or (public != name and public not in self.formulas):
             raise AttributeError(name)
         original = getattr(self.original, name)
         if not callable(original):
@@ -197,6 +198,8 @@ class Distribution:
         def method(*args: Any, **kwargs: Any) -> Any:
             if not any(holds(v, is_traced) for v in (*args, *kwargs.values())):
                 return original(*args, **kwargs)
+            if public != name:  # `_cdf`: within the support, at location 0 and scale 1
+                return self.formulas[public](*args, **kwargs)
             if name in self._derived:
                 return self._derived[name](*args, **kwargs)
             if name not in self.formulas:
