@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._compile._twins import Followed
-from .._compile._users import installed
+from .._compile._whose import installed
 from .._state import now, within
 from .._trace import Traced
 from .._trace._arrays import COMPARED, REFLECTED

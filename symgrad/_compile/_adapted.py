@@ -11,7 +11,7 @@ from ._effects import Effects
 from ._places import Walk
 from ._reads import read_by
 from ._substitutes import Substitutes
-from ._users import NONE, packages_in
+from ._whose import NONE, packages_in
 
 T = TypeVar("T")
 

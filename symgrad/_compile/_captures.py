@@ -35,7 +35,8 @@ from ._places import Walk
 from ._reads import read_by
 from ._recall import RecalledError
 from ._substitutes import Substitutes
-from ._users import NONE, package_of, packages_in
+from ._users import package_of
+from ._whose import NONE, packages_in
 
 #: So often a place that the function's own traces change may cost a trace; then it is not
 #: compared. A counter of calls that two compiled functions share would cost traces for ever.

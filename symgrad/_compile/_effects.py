@@ -27,14 +27,8 @@ from .._trace import Traced, flatten_traced
 from .._trace._known import known_value
 from ..errors import CaptureWarning
 from ._places import Walk
-from ._users import (
-    NONE,
-    attributes,
-    copied_simply,
-    has_dictionary,
-    named_attributes,
-    set_attributes,
-)
+from ._users import attributes, copied_simply, has_dictionary, named_attributes, set_attributes
+from ._whose import NONE
 
 #: How deep a value of the trace may lie in what the function keeps.
 DEPTH = 4

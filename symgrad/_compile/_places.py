@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from .._graph import warn_user
 from ..errors import CaptureWarning
-from ._users import ANY, of_packages, package_of
+from ._users import ANY, package_of
+from ._whose import of_packages
 
 #: Whether a copy can be made of what is found: one with other data and other functions; one with
 #: other functions alone (classes, and what their methods reach); none.

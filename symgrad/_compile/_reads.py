@@ -30,16 +30,8 @@ from .._trace import Traced
 from ._places import BOUND, FIXED, At, Enter, Member, Walk
 from ._reads_code import read_function, read_method, read_partial
 from ._reads_objects import read_class, read_instance, read_module, read_type
-from ._users import (
-    NONE,
-    by_symgrad,
-    functions_in,
-    packed_form,
-    python_of,
-    recipe_of,
-    transformed,
-    users_class,
-)
+from ._users import functions_in, packed_form, python_of, recipe_of, transformed, users_class
+from ._whose import NONE, by_symgrad
 
 #: How deep places may lie in one another by one expression.
 DEEPEST = 24

@@ -21,7 +21,7 @@ from ..errors import CaptureWarning
 from ._names import Names, named_before, names_in
 from ._places import BOUND, FIXED, At, Enter, Walk
 from ._unfollowed import warn_of_clocks
-from ._users import by_symgrad, installed, of_library, of_packages
+from ._whose import by_symgrad, installed, of_library, of_packages
 
 #: What a program's arithmetic does not raise.
 _ARITHMETIC = frozenset(

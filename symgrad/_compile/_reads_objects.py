@@ -27,12 +27,12 @@ from ._users import (
     copied_simply,
     has_dictionary,
     named_attributes,
-    of_library,
     slots_of,
     table_form,
     transformed,
     users_class,
 )
+from ._whose import of_library
 
 #: What makes an object of a class, and names by which code gets at the class of an object.
 _MAKING = frozenset(

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from types import TracebackType
 
 from ..errors import SymgradError
-from ._users import by_symgrad, installed
+from ._whose import by_symgrad, installed
 
 #: Seconds after which it is said.
 AFTER = 2.0

@@ -1,4 +1,4 @@
-"""What is the user's own: whose code it is, what objects consist of."""
+"""What is the user's own: functions and classes, and what objects consist of."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import contextlib
 import functools
 import hashlib
 import marshal
-import os
 import pickle
 import sys
-import sysconfig
 from abc import ABCMeta
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
 from types import (
     BuiltinFunctionType,
     FunctionType,
@@ -31,6 +26,7 @@ import numpy as np
 
 from .._runtime._universal import origin_of
 from ._versions import version_of
+from ._whose import FIXED, NONE, installed, of_library, of_packages
 
 #: Names in code that may read any attribute of an object.
 ANY = frozenset(
@@ -43,73 +39,10 @@ ANY = frozenset(
 ACCESSORS = ("fget", "fset", "fdel")
 
 
-# ---------------------------------------------------------------- whose code it is
-
-_FIXED = ("numpy", "scipy", "sympy", "symgrad")
-
-#: What symgrad knows in a way of its own, and what it runs on: it is never traced.
-_KNOWN = frozenset(_FIXED) | {"pandas", "xarray", "numba", "llvmlite", "mpmath", "dask"}
-
-#: No installed package counts as the user's.
-NONE: frozenset[str] = frozenset()
-
-
-def _homes() -> tuple[str, ...]:
-    """Return the folders of Python's library, and of what symgrad needs wherever it is installed.
-
-    ``pip install --target`` puts packages beside the user's code, so the folder says nothing of
-    others there.
-    """
-    places = {sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib")}
-    for name in (*_FIXED, "mpmath", "numba", "llvmlite"):
-        spec = find_spec(name)
-        places.update((spec and spec.submodule_search_locations) or ())
-    return tuple(str(Path(place)) + os.sep for place in places)
-
-
-_HOMES = _homes()
-_HERE = str(Path(__file__).parents[1]) + os.sep
-
+# ---------------------------------------------------------------- whose it is
 
 #: The flag of classes that were made by a class statement, or at run time in C.
 _IN_PYTHON = 1 << 9
-
-
-def by_symgrad(file: str) -> bool:
-    """Tell whether code is symgrad's."""
-    return file.startswith(_HERE)
-
-
-@lru_cache(maxsize=4096)
-def installed(file: str) -> bool:
-    """Tell whether code is Python's own, an installed package's or symgrad's."""
-    if "site-packages" in file or "dist-packages" in file or file.startswith(("<frozen", _HERE)):
-        return True
-    return file.startswith(_HOMES)
-
-
-def of_packages(name: object, packages: frozenset[str]) -> bool:
-    """Tell whether a module's name is one of some packages'."""
-    return bool(packages) and isinstance(name, str) and name.partition(".")[0] in packages
-
-
-def of_library(module: ModuleType | str, packages: frozenset[str] = NONE) -> bool:
-    """Tell whether a module is fixed: Python's own, or installed.
-
-    ``packages``: installed ones that count as the user's.
-
-    What names ``__main__`` as its module never is: under ``python -m cProfile`` and in joblib's
-    workers the module of that name is the runner's, where the user's classes were not made.
-    """
-    if module == "__main__":
-        return False
-    found = sys.modules.get(module) if isinstance(module, str) else module
-    if found is None or of_packages(found.__name__, packages):
-        return False
-    file = getattr(found, "__file__", None)
-    if file is None:
-        return found.__name__.partition(".")[0] in sys.stdlib_module_names
-    return installed(file)
 
 
 def package_of(root: Any) -> str | None:
@@ -124,21 +57,7 @@ def package_of(root: Any) -> str | None:
     if type(function) is not FunctionType or not installed(function.__code__.co_filename):
         return None
     name: str = function.__globals__.get("__name__", "").partition(".")[0]
-    return None if name in _FIXED or name in sys.stdlib_module_names else name
-
-
-def packages_in(error: BaseException | None) -> frozenset[str]:
-    """Return the installed packages whose functions had to do with an error."""
-    found = set()
-    for _ in range(8):
-        trace = error.__traceback__ if error is not None else None
-        while trace is not None:
-            code, names = trace.tb_frame.f_code, trace.tb_frame.f_globals
-            if installed(code.co_filename):
-                found.add(str(names.get("__name__")).partition(".")[0])
-            trace = trace.tb_next
-        error = error and (error.__cause__ or error.__context__)
-    return frozenset(found - _KNOWN - sys.stdlib_module_names)
+    return None if name in FIXED or name in sys.stdlib_module_names else name
 
 
 def users_class(kind: type, packages: frozenset[str] = NONE) -> bool:

@@ -32,7 +32,7 @@ from dask.utils import funcname
 from distributed import get_worker
 
 from .._compile import Function
-from .._compile._users import of_library
+from .._compile._whose import of_library
 from .._forks import free_in_children
 from .._trace import flatten
 from .._trace._tree import Tree
