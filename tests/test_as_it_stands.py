@@ -556,3 +556,29 @@ def test_objects_of_scipy_among_the_arguments(nested: Any) -> None:
     ]  # fmt: skip
     for function, made, exact in cases:
         np.testing.assert_allclose(sg.grad(function)(x, nested(made)), exact, rtol=1e-12)
+
+
+class Cell:
+    """Has an array, as objects with ``__array__`` do, which is not to be written to."""
+
+    def __init__(self, sides: Any) -> None:
+        self.sides = np.diag(np.asarray(sides, dtype=float)) + 0.1
+        self.sides.setflags(write=False)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.asarray(self.sides, dtype=dtype)
+
+    def volume(self) -> Any:
+        return np.linalg.det(np.array(self))
+
+
+def test_objects_with_arrays_in_them() -> None:
+    def density(x: Any) -> Any:
+        cell = Cell(x)
+        return 1.0 / cell.volume() + np.sum(np.asarray(cell)[0] * np.dot(np.ones(2), cell))
+
+    np.testing.assert_allclose(sg.grad(density)(X), slopes(density, X), rtol=1e-8)
+    plain = Cell(X)
+    np.testing.assert_array_equal(
+        sg.compile(lambda x: np.asarray(plain) * x[0])(X), plain.sides * X[0]
+    )

@@ -440,6 +440,16 @@ def test_sparse_entries_are_those_of_the_format(form: str) -> None:
     np.testing.assert_allclose(sg.compile(model)(x), model(x), rtol=1e-14)
 
 
+@pytest.mark.parametrize("offsets", [0, [1], [-2], [0, 2, -1], [-3, 3, 1]])
+@pytest.mark.parametrize("shape", [(4, 4), (3, 4), (4, 2), ((5, 5),)])
+def test_spdiags_has_element_j_in_column_j(offsets: Any, shape: Any) -> None:
+    def model(d: Any) -> Any:
+        return scipy.sparse.spdiags(d, offsets, *shape).toarray()
+
+    data = 1.0 + np.arange(4.0 * np.size(offsets)).reshape(-1, 4)
+    np.testing.assert_array_equal(sg.compile(model)(data), model(data))
+
+
 def test_sparse_matrices_are_of_scipys_classes() -> None:
     def model(x: Any) -> Any:
         a = scipy.sparse.csr_matrix((x, ([0, 1], [1, 0])), shape=(2, 2))

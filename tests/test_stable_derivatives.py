@@ -355,3 +355,20 @@ def test_bessel_functions_have_derivatives_of_every_order_at_zero() -> None:
         f = sg.grad(f)
         slopes.append(float(f(0.0)))
     np.testing.assert_allclose(slopes, [0, 1 / 2, 0, 3 / 8, 0, 5 / 16], rtol=1e-15)
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize(
+    ("quantile", "share"),
+    [
+        (lambda a, y: special.gammaincinv(a, y), 0.0),
+        (lambda a, y: special.gammainccinv(a, y), 1.0),
+        (lambda a, y: special.betaincinv(a, 2.0, y), 0.0),
+        (lambda a, y: special.betaincinv(2.0, a, y), 1.0),
+        (lambda a, y: special.betainccinv(a, 2.0, y), 0.0),
+    ],
+)
+def test_ends_of_a_support_do_not_move_with_parameters(quantile: Any, share: float) -> None:
+    """The density is 0 there, and no change of the share was 0/0."""
+    assert sg.grad(lambda a: quantile(a, share))(1.5) == 0.0
+    assert sg.hessian(lambda a: quantile(a, share))(1.5) == 0.0

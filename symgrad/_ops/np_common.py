@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,8 +43,8 @@ def as_array(value: Any, dtype: Any = None) -> Any:
         if dtype is None and not weak:
             return value
         return value.astype(value.dtype if dtype is None else dtype, copy=weak)
-    if hasattr(type(value), "__symgrad_labels__"):
-        return as_array(unlabelled(value), dtype)
+    if (held := unlabelled(value)) is not value:
+        return as_array(held, dtype)
     if isinstance(value, (list, tuple)) and holds_traced(value):
         return np.stack([as_array(_item(v) if dtype is not None else v, dtype) for v in value])
     require_numbers(value)
@@ -51,8 +52,20 @@ def as_array(value: Any, dtype: Any = None) -> Any:
 
 
 def unlabelled(value: Any) -> Any:
-    """Return the traced numbers of what has labels, or the value; ``np.asarray`` has no labels."""
-    return value.values if hasattr(type(value), "__symgrad_labels__") else value
+    """Return the traced numbers of what has labels, or of an object of the user's; or the value.
+
+    ``np.asarray`` has no labels, and asks an object's ``__array__``, written in Python, for them.
+    """
+    kind = type(value)
+    if hasattr(kind, "__symgrad_labels__"):
+        return value.values
+    own = getattr(kind, "__array__", None)
+    if type(own) is not FunctionType or own.__module__.startswith(
+        ("symgrad.", "pandas.", "xarray.")
+    ):
+        return value
+    found = value.__array__()
+    return found if is_traced(found) else value
 
 
 def _item(value: Any) -> Any:

@@ -277,6 +277,9 @@ class Complex(ArrayMethods, Pair):
         """Return a copy, which assignments to this array do not change."""
         return Complex(self._real.copy(order), self._imag.copy(order))
 
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Do nothing: that an array is not to be written to does not change what is read."""
+
     def fill(self, value: Any) -> None:
         """Assign one value to all elements."""
         self[...] = value

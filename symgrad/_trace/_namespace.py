@@ -152,7 +152,7 @@ def offering(
     @functools.cache
     def get(name: str) -> Any:
         try:
-            if name.startswith("__") and name not in public:
+            if name.startswith("__") and name.endswith("__") and name not in public:
                 raise AttributeError("it is Python's own")
             found = getattr(module, name)
         except AttributeError as error:

@@ -280,6 +280,9 @@ class Traced(Numberless, Stored):
 
     conjugate = conj
 
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Do nothing: that an array is not to be written to does not change what is read."""
+
     def fill(self, value: Any) -> None:
         """Assign one value to all elements."""
         self[...] = value

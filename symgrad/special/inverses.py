@@ -74,7 +74,10 @@ def _quantile(
         given = operands[:-1]
         if not slope:
             over = op(*operands, slope=size)
-            return *(-sign * over * change for change in shapes(*given, x)), over
+            end = np.isinf(over) & np.isfinite(x)  # of the support, where it stays
+            moved = [np.where(end, 0.0, change) for change in shapes(*given, x)]
+            factor = -sign * np.where(end, 0.0, over)
+            return *(factor * change for change in moved), over
         at = op(*operands)
         falls = x * fall(*given, at)
         changes = zip(scores(*given, at), shapes(*given, at), strict=True)

@@ -46,6 +46,7 @@ __all__ = [
     "identity",
     "issparse",
     "kron",
+    "spdiags",
     "vstack",
 ]
 
@@ -175,6 +176,32 @@ def diags_array(
            [0., 2.]])
     """
     return diags(diagonals, offsets, shape).of(ByElements)
+
+
+def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = None) -> Entries:
+    """Return a matrix by its diagonals, of which element j is in column j, as SciPy does.
+
+    Examples
+    --------
+    >>> from symgrad.scipy import sparse
+    >>> sg.jacobian(lambda d: sparse.spdiags(d, 1, 2, 2) @ np.ones(2))(np.array([3.0, 4.0]))
+    array([[0., 1.],
+           [0., 0.]])
+    """
+    data = np.atleast_2d(floats(data))
+    offsets = np.atleast_1d(diags)
+    width = int(data.shape[1])
+    if len(offsets) != data.shape[0] or offsets.ndim != 1:
+        raise ValueError(f"{data.shape[0]} diagonals need as many offsets, not {len(offsets)}")
+    if n is None:
+        m, n = (width, width) if m is None else m
+    parts, rows, columns = [], [], []
+    for row, k in enumerate(map(int, offsets)):
+        across = np.arange(max(k, 0), max(k, 0, min(m + k, n, width)))
+        parts.append(data[row, across])
+        rows.append(across - k)
+        columns.append(across)
+    return Entries(_join(parts), np.concatenate(rows), np.concatenate(columns), (m, n))
 
 
 def _of_numbers(made: Any) -> Any:
