@@ -43,8 +43,8 @@ def as_array(value: Any, dtype: Any = None) -> Any:
         if dtype is None and not weak:
             return value
         return value.astype(value.dtype if dtype is None else dtype, copy=weak)
-    if (held := unlabelled(value)) is not value:
-        return as_array(held, dtype)
+    if (given := unlabelled(value)) is not value:
+        return as_array(given, dtype)
     if isinstance(value, (list, tuple)) and holds_traced(value):
         return np.stack([as_array(_item(v) if dtype is not None else v, dtype) for v in value])
     require_numbers(value)
@@ -54,12 +54,17 @@ def as_array(value: Any, dtype: Any = None) -> Any:
 def unlabelled(value: Any) -> Any:
     """Return the traced numbers of what has labels, or of an object of the user's; or the value.
 
-    ``np.asarray`` has no labels, and asks an object's ``__array__``, written in Python, for them.
+    ``np.asarray`` has no labels.
     """
-    kind = type(value)
-    if hasattr(kind, "__symgrad_labels__"):
-        return value.values
-    own = getattr(kind, "__array__", None)
+    return value.values if hasattr(type(value), "__symgrad_labels__") else held(value)
+
+
+def held(value: Any) -> Any:
+    """Return the traced array that an object's ``__array__``, written in Python, gives.
+
+    All else is the value itself: plain arrays NumPy asks for.
+    """
+    own = getattr(type(value), "__array__", None)
     if type(own) is not FunctionType or own.__module__.startswith(
         ("symgrad.", "pandas.", "xarray.")
     ):

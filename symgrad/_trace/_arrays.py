@@ -242,6 +242,8 @@ class ArrayMethods:
 
     def view(self, *kinds: Any, **named: Any) -> Any:
         """Return the array itself, as NumPy's ``view`` without arguments does."""
+        if kinds == (np.ndarray,) or list(named.items()) == [("type", np.ndarray)]:
+            kinds, named = (), {}
         if kinds == (np.matrix,):
             raise UnsupportedError(own_rules(np.matrix))
         if kinds or named:

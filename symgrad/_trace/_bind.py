@@ -15,6 +15,7 @@ from .._graph import Constant, Literal, Node, SizeOf, apply, require_numbers
 from .._graph._types import SUPPORTED, WEAK, Kind, array_type, check_dtype, resolve
 from .._op import ArrayOp, Map, Op, registry
 from .._ops import BROADCAST, CAST, RESHAPE
+from .._ops.np_common import held
 from .._shapes import NEGATIVE, Shape, Size, as_dim, broadcast, hint, is_one, show
 from .._state import now
 from ..errors import ArgumentError, ShapeError
@@ -39,6 +40,8 @@ def as_node(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
         return number(value, dtype or WEAK[float])
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         return Literal(value, dtype or WEAK[type(value)])
+    if (array := held(value)) is not value:
+        return as_node(array, dtype)
     require_numbers(value)
     array = np.asarray(value)
     native = check_dtype(array.dtype, "a constant")
@@ -61,6 +64,8 @@ def kind_of(value: Any) -> Kind:
         return WEAK[bool]  # for NumPy a bool is an array element like any other
     if isinstance(value, (int, float)):
         return type(value)
+    if (array := held(value)) is not value:
+        return kind_of(array)
     try:
         array = np.asarray(value)
     except Exception as error:

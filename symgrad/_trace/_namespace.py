@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._op import refuse, registry
-from .._ops.np_common import as_array, existing, is_traced
+from .._ops.np_common import as_array, existing, held, is_traced
 from .._shapes import Size
 from .._state import now
 from ._calls import PLACES, call
@@ -51,7 +51,7 @@ def stacked(value: Any) -> Any:
     """Return a list with traced values in it as one traced value."""
     if isinstance(value, (list, tuple)) and holds(value, is_traced):
         return as_array(value)
-    return value
+    return held(value)
 
 
 def assignable(made: Any) -> Any:
@@ -83,6 +83,7 @@ def version(
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(map(held, args))
         given = (*args, *kwargs.values())
         if not any(holds(x, is_traced) for x in given):
             if not (function in OF_SIZES and args and any(holds(x, is_size) for x in given)):
