@@ -44,10 +44,18 @@ class _Found:
         self.starts = np.cumsum([0, *self.widths[: self.inputs]])
         self.rows = np.cumsum([0, *self.heights[: self.outputs]])
         self.ends = {end.target: end for end in structure.ends}
+        self.bodies = [[_Found(body, sizes) for body in few] for few in structure.bodies]
+        self._last: tuple[tuple[int, ...], Any] | None = None
 
     def is_fixed(self, depth: int) -> bool:
         """Tell whether the entries are those of every step of a loop."""
         return not any(p.stepped[depth : depth + 1] == (True,) for p in self.structure.every())
+
+    def every_entry(self, at: tuple[int, ...]) -> Any:
+        """Return :meth:`matrix`, once for all results of a loop, which ask one after another."""
+        if self._last is None or self._last[0] != at:
+            self._last = at, self.matrix(at)
+        return self._last[1]
 
     def matrix(self, at: tuple[int, ...], beyond: bool = False) -> Any:
         """Return the outputs by the inputs, at these steps of the loops around.
@@ -102,15 +110,15 @@ class _Found:
     def _behind(self, end: End, at: tuple[int, ...], source: Any) -> Any:
         """Return the entries of a result by the inputs."""
         height = self.heights[end.target]
-        if not end.bodies:
+        if end.within is None:
             known = [j for j in end.sources if j is not None]
             return everything(height, [source(j, self.widths[j]) for j in known], end.where)
-        bodies = [_Found(body, self.sizes) for body in end.bodies]
+        bodies = self.bodies[end.within]
         widths = list(bodies[0].widths[: bodies[0].inputs])
         if end.loop is not None:
             return _Run(end, end.loop, bodies[0], at, height, widths, source).found()
         given = [source(j, n) for j, n in zip(end.sources, widths, strict=True)]
-        found = [body.matrix(at)[body.rows[end.result] :][:height] for body in bodies]
+        found = [body.every_entry(at)[body.rows[end.result] :][:height] for body in bodies]
         return sum(found[1:], found[0]) @ stacked(given)
 
 
@@ -139,12 +147,12 @@ class _Run:
             return self._closed()
         if self.steps > STEPS and not self.fixed:
             return self._everything()
-        body = self.body.matrix((*self.at, 0)) if self.fixed and self.steps else None
+        body = self.body.every_entry((*self.at, 0)) if self.fixed and self.steps else None
         same = self.fixed and all(self.loop.elements) and not self.end.stacked
         results = [self._own(None)] * (self.steps if self.end.stacked else 1)
         order = range(self.steps)
         for k in reversed(order) if self.loop.reverse else order:
-            step = self.body.matrix((*self.at, k)) if body is None else body
+            step = self.body.every_entry((*self.at, k)) if body is None else body
             made = step @ self._inputs(k)
             before, self.state = self.state, made[: self.carried]
             place = k if self.end.stacked else 0
@@ -175,7 +183,7 @@ class _Run:
 
     def _closed(self) -> Any:
         """Return what any number of steps has, each of which has the same entries."""
-        step = self.body.matrix((*self.at, 0))
+        step = self.body.every_entry((*self.at, 0))
         n = self.carried
         place = np.arange(n)
         far = entries(place, place, (n, n)) + step[:n, :n]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from .._batch import batch, repeated
@@ -49,8 +50,8 @@ class End:
         Its number.
     sources:
         The numbers of what goes into it, in the order of the inputs of its bodies.
-    bodies:
-        Their structures; none: all depends on all.
+    within:
+        The number of its bodies in the structure; None: all depends on all.
     result:
         Which of the outputs of the bodies it is.
     loop:
@@ -65,7 +66,7 @@ class End:
 
     target: int
     sources: tuple[int | None, ...]
-    bodies: tuple[Structure, ...]
+    within: int | None
     result: int
     loop: Rolled | None
     stacked: bool
@@ -92,6 +93,8 @@ class Structure:
         How many of the targets are outputs, and how many of the sources inputs.
     heights, widths:
         How many elements the targets and the sources have.
+    bodies:
+        The structures of the bodies of each loop and branch, which all of its results share.
     barriers:
         The targets behind which lanes do not lead on.
     """
@@ -101,6 +104,7 @@ class Structure:
     widths: tuple[Dimension, ...]
     places: tuple[Places, ...]
     ends: tuple[End, ...]
+    bodies: tuple[tuple[Structure, ...], ...]
     barriers: frozenset[int]
 
     @property
@@ -119,9 +123,8 @@ class Structure:
     def every(self) -> Iterator[Places]:
         """Yield all places, those in bodies behind a structure's own."""
         yield from self.places
-        for end in self.ends:
-            for body in end.bodies:
-                yield from body.every()
+        for body in chain(*self.bodies):
+            yield from body.every()
 
     @property
     def dims(self) -> Iterator[Dimension]:
@@ -132,8 +135,8 @@ class Structure:
         for end in self.ends:
             if end.loop is not None and end.loop.length is not None:
                 yield end.loop.length
-            for body in end.bodies:
-                yield from body.dims
+        for body in chain(*self.bodies):
+            yield from body.dims
 
     @property
     def nodes(self) -> list[Node]:
@@ -147,11 +150,8 @@ class Structure:
     def changed(self, change: Any) -> Structure:
         """Return it with each of its places changed, those in bodies as well."""
         places = tuple(map(change, self.places))
-        ends = tuple(
-            replace(end, bodies=tuple(body.changed(change) for body in end.bodies))
-            for end in self.ends
-        )
-        return replace(self, places=places, ends=ends)
+        bodies = tuple(tuple(body.changed(change) for body in few) for few in self.bodies)
+        return replace(self, places=places, bodies=bodies)
 
 
 def structure_of(found: Found, outputs: Sequence[Node], inputs: Sequence[Node]) -> Structure:
@@ -166,28 +166,36 @@ def structure_of(found: Found, outputs: Sequence[Node], inputs: Sequence[Node]) 
             rows = flat(block.rows, targets[k].shape).node(lanes)
             cols = flat(block.cols, block.source.shape).node(lanes)
             places.append(Places(k, number[block.source], lanes, (rows, cols, block.mask)))
-    ends = tuple(_end(x, cut[x], number) for x in found.ends)
+    inner: dict[Node, tuple[Structure, ...]] = {}
+    ends = tuple(_end(x, cut[x], number, inner) for x in found.ends)
     heights, widths = (tuple(dim_product(x.shape) for x in part) for part in (targets, sources))
     barriers = frozenset(cut[x] for x in found.barriers if x in cut)
-    return Structure((len(outputs), len(inputs)), heights, widths, tuple(places), ends, barriers)
+    counts, bodies = (len(outputs), len(inputs)), tuple(inner.values())
+    return Structure(counts, heights, widths, tuple(places), ends, bodies, barriers)
 
 
 def _nothing(*_: Node) -> None:
     """Take no note: what a body does is that of the step that runs it."""
 
 
-def _end(node: Node, target: int, number: Mapping[Node, int]) -> End:
-    params, given = node.operands[0].params, operands_of(node)
+def _end(
+    node: Node, target: int, number: Mapping[Node, int], inner: dict[Node, tuple[Structure, ...]]
+) -> End:
+    """Return a result of a loop or a branch, whose bodies are entered with the first of them."""
+    bodied = node.operands[0]
+    params, given = bodied.params, operands_of(node)
     result, where = node.params["index"], str(node.where or "")
     sources = tuple(number.get(x) for x in given)
     if "rule" in params:  # it may say anything of any argument
-        return End(target, sources, (), result, None, False, where)
+        return End(target, sources, None, result, None, False, where)
     if "bodies" in params:
-        bodies = [_within(body, given[1:], [], None) for body in params["bodies"]]
+        if bodied not in inner:
+            inner[bodied] = tuple(_within(x, given[1:], [], None) for x in params["bodies"])
         real = [x.dtype.kind == "f" for x in params["bodies"][0].inputs]
         sources = tuple(x for x, r in zip(sources[1:], real, strict=True) if r)
         place = _place(params["bodies"][0], result)
-        return End(target, sources, tuple(bodies), place, None, False, where)
+        within = [*inner].index(bodied)
+        return End(target, sources, within, place, None, False, where)
     body, carries, elements = (params[name] for name in ("body", "carries", "elements"))
     known = params["cond"] is None and params["length"] is not None
     inputs, xs = body.inputs[1:], given[carries : carries + elements]
@@ -196,7 +204,9 @@ def _end(node: Node, target: int, number: Mapping[Node, int]) -> End:
     moving |= dict.fromkeys(inputs[:carries])
     for x, outer, tape in zip(inputs[carries:], xs, tapes, strict=False):
         moving[x] = None if tape or not known else outer
-    inner = _within(body, given[carries + elements :], inputs[carries + elements :], moving)
+    if bodied not in inner:
+        rest = carries + elements
+        inner[bodied] = (_within(body, given[rest:], inputs[rest:], moving),)
     real = [x.dtype.kind == "f" for x in inputs]
     loop = Rolled(
         sum(real[:carries]),
@@ -206,7 +216,8 @@ def _end(node: Node, target: int, number: Mapping[Node, int]) -> End:
     )
     sources = tuple(x for x, r in zip(sources, real, strict=True) if r)
     stacked = result >= carries and node.op.kind != "tape"
-    return End(target, sources, (inner,), _place(body, result), loop, stacked, where)
+    within = [*inner].index(bodied)
+    return End(target, sources, within, _place(body, result), loop, stacked, where)
 
 
 def _place(body: Body, result: int) -> int:
