@@ -236,3 +236,20 @@ def test_other_loops_are_not(f: Any) -> None:
     near = [(f(P + h) - f(P - h)) / 2e-6 for h in 1e-6 * np.eye(2)]
     np.testing.assert_allclose(sg.grad(f)(P), near, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(sg.jvp(f, (P,), (P,))[1], P @ near, rtol=1e-5, atol=1e-6)
+
+
+def test_a_solver_that_is_called_often_on_one_line_is_no_search_of_the_users() -> None:
+    def cost(u: Any, shift: Any, x: Any) -> Any:
+        return np.sum(np.logaddexp(0, shift + x + u) - (x + u)) + u**2 / 2
+
+    def minima(p: Any) -> Any:
+        total = 0.0
+        for x in (DATA[:5], DATA[5:13]):
+            total += scipy.optimize.minimize_scalar(cost, args=(p[0], x)).x
+        return total
+
+    at = np.array([0.3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        slope = sg.grad(minima)(at)[0]
+    assert np.isclose(slope, (minima(at + 1e-4) - minima(at - 1e-4)) / 2e-4, rtol=1e-3)

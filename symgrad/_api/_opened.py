@@ -297,7 +297,12 @@ def warn_of_searches(results: Iterable[Node], inputs: Sequence[Input]) -> None:
     ordered = {registry.ops[name] for name in _ORDERED}
     lines: dict[Any, list[Node]] = defaultdict(list)
     decided = [condition for condition, settled in examples.conditions.items() if not settled]
-    for node in topological([*results, *decided]):
+    roots = [*results, *decided]
+    reached = set(roots)
+    for node in reversed(topological(roots)):
+        if node not in reached or node.op.name == "StopGradient":  # a solver's own steps
+            continue
+        reached.update(node.operands)
         if node.op in ordered and node.operands[0].dtype.kind == "f" and node.where:
             lines[node.where].append(node)
     examples.settle()
