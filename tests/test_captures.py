@@ -36,6 +36,7 @@ X = np.array([0.5, 1.0, 2.0])
 SCALE = 2.0
 WEIGHTS = np.array([1.0, 2.0, 3.0])
 POWER = 2
+GAPS = np.zeros(4)
 calls = 0
 
 
@@ -1189,3 +1190,31 @@ def test_modules_among_the_arguments_are_looked_at() -> None:
         config.k = k  # type: ignore[attr-defined]
         assert slope(1.0, config) == k
     assert sg.grad(lambda x, xp: xp.sum(xp.array([x, 2 * x])))(1.0, np) == 3.0
+
+
+@pytest.mark.parametrize(
+    "decides",
+    [
+        lambda x, k: np.hstack([x * k, 1.0])[~np.isnan(GAPS)],
+        lambda x, k: x * k + math.log(GAPS[0]),
+        lambda x, k: x * k + np.argsort(GAPS > 1.5)[:3],
+        lambda x, k: x * k if float(GAPS[0]) > 0 else x,
+    ],
+)
+def test_what_numbers_are_asked_of_is_compared_and_the_rest_are_arguments(
+    decides: Any, names: Any
+) -> None:
+    """Data with gaps must not make each number that is read beside them another program."""
+    names("GAPS", np.array([1.0, 2.0, 3.0, np.nan]))
+
+    def total(x: Any) -> Any:
+        return np.sum(decides(x, SCALE) * WEIGHTS)
+
+    g = sg.grad(total)
+    for k in range(6):
+        names("SCALE", 0.5 * k)
+        names("WEIGHTS", np.array([1.0, 2.0, 3.0 + k]))
+        np.testing.assert_allclose(g(X), SCALE * WEIGHTS, rtol=1e-14)
+    assert g.traces <= 2
+    names("GAPS", np.array([2.0, 3.0, 1.0, np.nan]))
+    np.testing.assert_allclose(g(X), SCALE * WEIGHTS, rtol=1e-14)

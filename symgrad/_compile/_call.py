@@ -54,10 +54,11 @@ class Reading:
     """
 
     def __init__(
-        self, walk: Walk, level: int, loose: set[str], ignored: set[str], costly: bool = True
-    ) -> None:
+        self, walk: Walk, level: int, loose: set[str], in_place: frozenset[str],
+        ignored: set[str], costly: bool = True,
+    ) -> None:  # fmt: skip
         self.level = level
-        free = set(walk.places.values()) - walk.held
+        free = set(walk.places.values()) - walk.held - in_place
         self.data = [
             r.text for r in walk.reads.values()
             if r.how == "data" and r.text in free and _is_free(r, level, loose)

@@ -6,8 +6,9 @@ functions, what Python code needs as numbers) and is compared at each call. Wher
 fails, another trace is looked for, or made.
 
 Numbers of floating point are compared at first, and are data from their first change on: most
-never change, and numbers known make better code. Where a function cannot be traced with data
-(``math.sin(K)``, ``float(A[0])``), its floats are compared always, and then its arrays, too.
+never change, and numbers known make better code. What Python code needs as numbers
+(``math.sin(K)``, ``x[~np.isnan(A)]``) is compared always; where the trace does not tell what that
+is, all floats are, and then all arrays, too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,6 +46,9 @@ OWN_CHANGES = 3
 #: Most states of what a function reads that are remembered.
 KEPT = 256
 
+#: So many places are compared one by one because numbers were asked of them.
+FEW = 8
+
 #: Names in code that tell a number or an array from what stands for it in a trace.
 _TELLING = frozenset(
     ("isinstance", "type", "issubclass", "isscalar", "hasattr", "callable", "__class__", "id",
@@ -60,8 +64,26 @@ class KeptError(Exception):
     """A function assigns to an array that it reads, or keeps what it makes of one."""
 
 
-#: How a function is traced: see :attr:`Captures.way`.
-Way = tuple[int, bool, frozenset[str], bool | None]
+class Way(NamedTuple):
+    """How a function is traced.
+
+    Attributes
+    ----------
+    level:
+        How much becomes an argument.
+    adapted, packages:
+        Whether NumPy's names mean symgrad's, and in which installed packages, too.
+    compared:
+        What does not become an argument, as numbers are asked of it.
+    sized:
+        Whether ``len(x)`` is a size; None where that was in vain.
+    """
+
+    level: int
+    adapted: bool
+    packages: frozenset[str]
+    compared: frozenset[str]
+    sized: bool | None
 
 
 class Captures:
@@ -84,9 +106,10 @@ class Captures:
         self._states: OrderedDict[Any, int] = OrderedDict()
         self._level = ALL
         self._adapted = False
-        #: Whether ``len(x)`` is a size; None where that was in vain.
         self._sized: bool | None = False
         self._packages = self._known = NONE
+        self.needed: set[int] = set()
+        self._in_place: frozenset[str] = frozenset()
         self._floats: dict[str, Any] = {}
         self._loose: set[str] = set()
         self._opaque: frozenset[CodeType] = frozenset()
@@ -144,11 +167,12 @@ class Captures:
         if at_once and not self._adapted and can_be_adapted(walk):
             self._adapted = True
             walk = self._walk()
-        reading = Reading(
-            walk, NOTHING if frozen else level, self._loose, self._ignored, costly=not frozen
-        )
+        if frozen:
+            level = NOTHING
+        kinds = walk, level, self._loose, self._in_place
+        reading = Reading(*kinds, self._ignored, costly=not frozen)
         if not frozen and self._is_given_up(reading, walk):
-            reading = Reading(walk, level, self._loose, self._ignored)
+            reading = Reading(*kinds, self._ignored)
         # In one step: of threads that look at the same time, one gives the state its number.
         reading.number = self._states.setdefault(reading.key, next(_numbers))
         self._enter(reading, frozen)
@@ -202,7 +226,9 @@ class Captures:
 
     def _moved(self, reading: Reading, walk: Walk) -> tuple[Reading, list[str], bool]:
         """Return the state after a trace, what is another there, and whether others did that."""
-        after = Reading(walk, reading.level, self._loose, self._ignored, costly=False)
+        after = Reading(
+            walk, reading.level, self._loose, self._in_place, self._ignored, costly=False
+        )
         known = after.compared
         changed, by_others = [], False
         by_name = bool(walk.known & SETTING)
@@ -245,8 +271,8 @@ class Captures:
         """Trace in another way from now on after an error; False if there is none left.
 
         First with NumPy's names bound to symgrad's, in the installed packages whose functions
-        raise, too, then with fewer data; and once more where the trace has imported what its copy
-        had to have.
+        raise, too, then with what numbers were asked of compared, then with fewer data; and once
+        more where the trace has imported what its copy had to have.
         """
         if self._sized:
             self.without_sizes()
@@ -261,6 +287,11 @@ class Captures:
             return True
         if not reading.data or self._level == NOTHING:
             return False
+        needed = {reading.data[k] for k in self.needed if k < len(reading.data)} - self._in_place
+        if needed and len(self._in_place) < FEW:
+            self._in_place |= needed
+            self._readings = []
+            return True
         floats = self._level == ALL and any(k in self._loose for k in self._floats)
         self._level = ARRAYS if floats else NOTHING
         self._adapted, self._packages = False, NONE
@@ -301,13 +332,14 @@ class Captures:
 
     @property
     def way(self) -> Way:
-        """How the function is traced: what becomes an argument, what is adapted, and to sizes."""
-        return self._level, self._adapted, self._packages, self._sized
+        """How the function is traced."""
+        return Way(self._level, self._adapted, self._packages, self._in_place, self._sized)
 
     def restore(self, way: Way) -> None:
         """Trace as before."""
         if way != self.way:
-            self._level, self._adapted, self._packages, self._sized, self._readings = *way, []
+            self._level, self._adapted, self._packages, self._in_place, self._sized = way
+            self._readings = []
 
     def called_later(self, function: Any, twins: Substitutes | None = None) -> Any:
         """Return the user's own function for what ``pure_callback`` is given.

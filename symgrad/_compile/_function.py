@@ -305,7 +305,7 @@ class Function(Foreign, Travels, Generic[P, R]):
                     continue
                 captures.restore(way)
                 raise
-            if captures.way[-1] and found.numbered:
+            if captures.way.sized and found.numbered:
                 captures.without_sizes()
             if captures.settle(reading, frozen) or attempt > RACES:
                 captures.memory.warn()
@@ -329,10 +329,11 @@ class Function(Foreign, Travels, Generic[P, R]):
             self._kinds.check_paths(signature, getattr(self, "__name__", "the function"))
             promised = self.rounding is not None
             threads = 1 if self._parallel is False else 0
-            recall = self._recall(signature, names, captures.way) if kernel else None
+            recall = self._recall(signature, names, captures.way.sized is True) if kernel else None
             try:
                 with within(promised=promised, callback=captures.called_later), apart(promised):
                     examples = Examples(inputs, concrete, given.read)
+                    captures.needed = examples.needed
                     watch = None if recall is None else recall.watch
                     doing = f"tracing {getattr(self, '__name__', 'a function')}"
                     drawn = [*reading.generators, *generators_among(leaves)]
@@ -376,12 +377,10 @@ class Function(Foreign, Travels, Generic[P, R]):
         fast = self._fast
         self._kinds.keep(signature, made, None if fast is None else fast.found)
 
-    def _recall(
-        self, signature: Signature, names: Sequence[str], way: tuple[Any, ...]
-    ) -> Recall | None:
+    def _recall(self, signature: Signature, names: Sequence[str], sized: bool) -> Recall | None:
         """Return what looks for the kernel on the disk by the function alone, if that may be."""
         words = words_of(self, signature, names) if self._cache and self.rounding is None else None
-        return None if words is None else Recall([*words, str(self._parallel), str(way)])
+        return None if words is None else Recall([*words, str(self._parallel), str(sized)])
 
     @property
     def _body_function(self) -> Callable[..., Any]:

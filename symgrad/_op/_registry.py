@@ -195,11 +195,15 @@ def _name(function: Any) -> str:
 E = TypeVar("E", bound=Exception)
 
 
-def refused(error: E) -> E:
-    """Note in the trace what it refuses: a handler, or code in C, may take it for another error."""
+def refused(error: E, node: Any = None) -> E:
+    """Note in the trace what it refuses: a handler, or code in C, may take it for another error.
+
+    ``node``: what was asked for its number.
+    """
     examples = now().examples
     if examples is not None:
         examples.refusal = error
+        examples.is_needed(node)
     return error
 
 

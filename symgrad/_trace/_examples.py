@@ -45,11 +45,14 @@ class Examples:
         part in derivatives is settled: by a rule of the function's own, or looked at already.
     refusal:
         The last error of a value that was asked for its number.
+    needed:
+        Which of ``read`` numbers were asked of that depend on no argument.
     """
 
     def __init__(self, values: Sequence[Any], bind: Bind, read: Sequence[int] = ()) -> None:
         self.given, self.bind = tuple(values), bind
-        self._places, self._read = read, set[Node]()
+        self._places, self._read = read, dict[Node, int]()
+        self.needed: set[int] = set()
         self._around: Examples | None = None
         self.refusal: Exception | None = None
         self.values: dict[Node, Any] = {}
@@ -59,7 +62,7 @@ class Examples:
     def start(self, inputs: Sequence[Input]) -> None:
         """Give the inputs their values."""
         self._around = now().examples
-        self._read = {inputs[k] for k in self._places}
+        self._read = {inputs[k]: n for n, k in enumerate(self._places)}
         for node, value in zip(inputs, self.given, strict=True):
             self.values[node] = np.asarray(value, node.dtype)[()]
             for dim in (*node.shape, *(() if node.dim is None else (node.dim,))):
@@ -83,7 +86,14 @@ class Examples:
         if node is None or not self._read:
             return False
         found = {n for n in topological([node]) if isinstance(n, Input)}
-        return bool(found) and found <= self._read
+        return bool(found) and found <= self._read.keys()
+
+    def is_needed(self, node: Node | None) -> bool:
+        """Tell whether :meth:`only_reads`, and note that this needs its numbers in place."""
+        if node is None or not self.only_reads(node):
+            return False
+        self.needed |= {k for n, k in self._read.items() if n in topological([node])}
+        return True
 
     def value(self, node: Node) -> Any:
         """Return the value of a node in the example call, None if it is not known.
@@ -158,12 +168,19 @@ def decided_mask(mask: Any) -> Any:
     more, with the numbers of what it reads in place.
     """
     examples: Examples | None = now().examples
-    if examples is None or examples.only_reads(mask.node):
+    if examples is None or examples.is_needed(mask.node):
         return None
     value = examples.value(mask.node)
     if value is not None:
         examples.decide(np.all(mask == value).node, bool)
     return value
+
+
+def needs_numbers(node: Node) -> None:
+    """Note that a node's numbers are needed in place, where no argument decides."""
+    examples: Examples | None = now().examples
+    if examples is not None:
+        examples.is_needed(node)
 
 
 @contextlib.contextmanager

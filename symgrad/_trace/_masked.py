@@ -20,7 +20,7 @@ from ..errors import IndexingError, TraceError, UnsupportedError
 from ._arrays import ArrayMethods, add_operators, declines
 from ._assigned import require_fit
 from ._calls import call
-from ._examples import decided, decided_mask
+from ._examples import decided, decided_mask, needs_numbers
 from ._known import known_value
 from ._masked_statistics import FILL, KNOWN, STATISTICS
 
@@ -204,6 +204,7 @@ class Masked(ArrayMethods):
 
     def refuse(self, what: str, instead: str) -> NoReturn:
         """Raise for what needs the elements in a row."""
+        needs_numbers(self.mask.node)
         raise UnsupportedError(
             f"{what} needs to know how many elements a traced mask selects, which depends on "
             "values, and no example of a batch and no step of a loop tells it. "

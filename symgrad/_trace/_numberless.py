@@ -67,7 +67,7 @@ class Numberless:
             f"{unknown(self.node)}. Write instead: {instead}"
         )
         if not of_one or all(d == 1 for d in self.node.shape):
-            refused(error)
+            refused(error, self.node)
         error.undecided = decides and not self.node.shape and undecided(self.node)
         raise error
 
