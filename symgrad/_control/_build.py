@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Body, Input, Literal, Node, recording_nodes, topological, viewed
+from .._op import PROJECTIONS
 from .._rewrite import rewrite
 from .._shapes import Dimension, same
 from .._state import within
@@ -53,7 +54,9 @@ def close(
     been replaced in the outputs.
     """
     order = topological(outputs)
-    inner: set[Node] = {*inputs, *own}
+    # A result that was first asked for inside, of a loop that is outside, is handed in as it is.
+    given = {x for x in own if x.op.kind in PROJECTIONS and x.operands[0] not in own}
+    inner: set[Node] = {*inputs, *own} - given
     _closed.update((*inputs, *replaced))
     for node in order:
         if any(x in inner for x in node.operands):
