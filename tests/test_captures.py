@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import collections
+import concurrent.futures
 import contextlib
 import contextvars
 import enum
@@ -30,7 +31,8 @@ import scipy.interpolate
 import scipy.stats
 
 import symgrad as sg
-from symgrad.errors import CaptureWarning, UnsupportedError
+from symgrad._compile import Function
+from symgrad.errors import CaptureWarning, SymgradError, UnsupportedError
 
 X = np.array([0.5, 1.0, 2.0])
 SCALE = 2.0
@@ -104,6 +106,75 @@ def test_derivatives_at_values(names: Any) -> None:
         np.testing.assert_allclose(pullback(1.0)[0], slope(X), rtol=1e-14)
         found = sg.hvp(weighted, (X,), (np.ones(3),))
         np.testing.assert_allclose(found, 2 * value * WEIGHTS, rtol=1e-14)
+
+
+def test_derivatives_at_values_of_functions_of_one_code_compile_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    traced = []
+    specialize = Function._specialize
+
+    def counting(self: Any, *args: Any) -> Any:
+        traced.append(self)
+        return specialize(self, *args)
+
+    monkeypatch.setattr(Function, "_specialize", counting)
+
+    class Model:
+        def __init__(self, weights: Any) -> None:
+            self.weights = weights
+
+        def cost(self, x: Any) -> Any:
+            return np.sum(self.weights * x**3)
+
+    def scaled(weights: Any, x: Any) -> Any:
+        return np.sum(weights * x**3)
+
+    makers: tuple[Any, ...] = (
+        lambda w: lambda x: np.sum(w * x**3),
+        lambda w: Model(w).cost,
+        lambda w: functools.partial(scaled, w),
+    )
+    ones = np.ones(3)
+    for maker in makers:
+        pulls: list[Any] = []
+        for k in range(8):
+            w = WEIGHTS + k
+            f = maker(w)
+            out, tangent = sg.jvp(f, (X,), (ones,))
+            np.testing.assert_allclose((out, tangent), (np.sum(w * X**3), np.sum(3 * w * X**2)))
+            np.testing.assert_allclose(sg.hvp(f, (X,), (ones,)), 6 * w * X)
+            pulls.append((w, sg.vjp(f, X)[1]))
+            for v, pull in pulls:  # of this function, and of those before it
+                np.testing.assert_allclose(pull(2.0)[0], 6 * v * X**2)
+            if k == 3:
+                traced.clear()
+        assert not traced
+        slope = sg.grad(lambda x, f=f: sg.jvp(f, (x,), (ones,))[1])  # in a trace
+        np.testing.assert_allclose(slope(X), 6 * w * X)
+
+
+def test_a_function_at_values_that_fails_leaves_nothing_to_the_next_of_its_code() -> None:
+    def maker(n: int, w: Any) -> Any:
+        return lambda x: np.sum(w * x[:n])
+
+    for k in range(6):
+        f = maker(3, WEIGHTS * k)
+        assert sg.jvp(f, (X,), (np.ones(3),))[1] == 6.0 * k
+        with pytest.raises(ValueError, match="broadcast"):
+            sg.jvp(maker(2, WEIGHTS), (X,), (np.ones(3),))
+        with pytest.raises(SymgradError):
+            sg.jvp(f, (X,), (np.ones(4),))
+
+
+def test_functions_at_values_in_threads() -> None:
+    def run(a: float) -> Any:
+        return [sg.jvp(lambda x: np.sum(a * x**2), (X,), (X,))[1] for _ in range(20)]
+
+    given = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for a, found in zip(given, pool.map(run, given), strict=True):
+            np.testing.assert_allclose(found, [2 * a * np.sum(X**2)] * 20)
 
 
 def test_zeros_and_types(names: Any) -> None:

@@ -1,6 +1,7 @@
 """Derivatives at given values: ``jvp``, ``vjp`` and ``hvp`` return numbers, not functions.
 
-The functions compiled for them are kept with the user's, so that each is compiled once.
+The functions compiled for them are kept with the user's, so that each is compiled once; from the
+second function of one code on, a lambda in a loop, they are lent (:mod:`._lent`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from .._compile import Function, R
+from .._state import now
 from ..errors import ArgumentError
 from ._bodies import grad_body, jet_body, jvp_body, vjp_body
+from ._lent import kept_by, lend_again
 from ._transforms import check_function, compile, made
 from ._wrt import as_floats
 
@@ -31,30 +34,6 @@ def remembered(f: Callable[..., Any], maker: Callable[..., Function], *more: Any
         return _recent(f, maker, *more)
     except TypeError:  # not hashable
         return maker(f, *more)
-
-
-KEPT = "__symgrad__"
-
-
-class Kept:
-    """What has been made of a function, one of whose attributes it is; it is not pickled."""
-
-    def __init__(self, owner: Any) -> None:
-        self.owner = owner
-        self.made: dict[tuple[Any, ...], Function] = {}
-        #: What others that serve functions of its code know of it (:mod:`._lent`).
-        self.laid_aside: Any = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(None), ()
-
-
-def kept_by(f: Any) -> Kept:
-    """Return what is kept by the function itself, so that they go together."""
-    kept = vars(f).get(KEPT)
-    if kept is None or kept.owner is not f:  # a copy of its attributes (functools.wraps) is not it
-        kept = vars(f)[KEPT] = Kept(f)
-    return kept  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=128)
@@ -88,6 +67,26 @@ def _jet_function(f: Callable[..., Any]) -> Function:
     return made(_jet_function, f, jet_body(f), {})
 
 
+def _called(f: Callable[..., Any], maker: Callable[..., Function], *args: Any) -> Any:
+    """Return ``maker(f)(*args)``, compiled once for the function, or for all of its code."""
+    # Within a trace nothing is compiled, and what is made of the function is of this trace.
+    lent = None if now().guards is not None else lend_again(f)
+    if lent is None:
+        return remembered(f, maker)(*args)
+    try:
+        return lent.made(_of_held, maker)(*args)
+    finally:
+        lent.give_back()
+
+
+def _of_held(held: list[Any], maker: Callable[..., Function]) -> Function:
+    return maker(partial(_call_held, held))
+
+
+def _call_held(held: list[Any], *args: Any) -> Any:
+    return held[0](*args)
+
+
 def _check_tuple(value: Any, name: str) -> None:
     if not isinstance(value, (tuple, list)):
         raise ArgumentError(f"{name} is a tuple with one entry for each argument: write (x,)")
@@ -118,8 +117,8 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
     check_function(f, "jvp")
     _check_tuple(primals, "primals")
     _check_tuple(tangents, "tangents")
-    result: tuple[R, R] = remembered(f, _jvp_function)(
-        as_floats(tuple(primals)), as_floats(tuple(tangents))
+    result: tuple[R, R] = _called(
+        f, _jvp_function, as_floats(tuple(primals)), as_floats(tuple(tangents))
     )
     return result
 
@@ -179,8 +178,8 @@ def jet(
                 "([1.0, 0.0],)"
             )
     given = tuple(list(terms) for terms in series)
-    result: tuple[R, list[R]] = remembered(f, _jet_function)(
-        as_floats(tuple(primals)), as_floats(given)
+    result: tuple[R, list[R]] = _called(
+        f, _jet_function, as_floats(tuple(primals)), as_floats(given)
     )
     return result
 
@@ -204,13 +203,12 @@ def vjp(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[[Any], tuple[An
     """
     check_function(f, "vjp")
     primals = as_floats(primals)
-    out: R = remembered(f, compile)(*primals)
-    backward = remembered(f, _vjp_function)
-    return out, partial(_pulled_back, backward, primals)
+    out: R = _called(f, compile, *primals)
+    return out, partial(_pulled_back, f, primals)
 
 
-def _pulled_back(backward: Function, primals: Any, cotangent: Any) -> tuple[Any, ...]:
-    result: tuple[Any, ...] = backward(primals, as_floats(cotangent))
+def _pulled_back(f: Callable[..., Any], primals: Any, cotangent: Any) -> tuple[Any, ...]:
+    result: tuple[Any, ...] = _called(f, _vjp_function, primals, as_floats(cotangent))
     return result
 
 
@@ -238,4 +236,4 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     check_function(f, "hvp")
     _check_tuple(primals, "primals")
     _check_tuple(tangents, "tangents")
-    return remembered(f, _hvp_function)(as_floats(tuple(primals)), as_floats(tuple(tangents)))
+    return _called(f, _hvp_function, as_floats(tuple(primals)), as_floats(tuple(tangents)))

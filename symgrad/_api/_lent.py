@@ -14,16 +14,40 @@ from __future__ import annotations
 import contextlib
 import operator
 import threading
+import weakref
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
 
 from .._compile import Function
-from ._at_values import Kept, kept_by
 
 #: Most codes for which something is kept.
 KEPT = 256
+
+#: The attribute of a function that is what is kept with it.
+NAME = "__symgrad__"
+
+
+class Kept:
+    """What has been made of a function, one of whose attributes it is; it is not pickled."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.made: dict[tuple[Any, ...], Function] = {}
+        #: What others that serve functions of its code know of it.
+        self.laid_aside: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()
+
+
+def kept_by(f: Any) -> Kept:
+    """Return what is kept by the function itself, so that they go together."""
+    kept = vars(f).get(NAME)
+    if kept is None or kept.owner is not f:  # a copy of its attributes (functools.wraps) is not it
+        kept = vars(f)[NAME] = Kept(f)
+    return kept  # type: ignore[no-any-return]
 
 
 class Lent:
@@ -115,6 +139,43 @@ def lend(*functions: Any) -> Lent | None:
         lent = Lent(codes)
     lent.take(functions)
     return lent
+
+
+#: The first function of each code that was met by :func:`lend_again`, or its object.
+_first: dict[Hashable, weakref.ref[Any]] = {}
+
+
+def lend_again(function: Any) -> Lent | None:
+    """Return what is lent to functions of one code but the first, which has its own for good.
+
+    Functions that close over other whole numbers or texts are other programs, and count as of
+    another code: what is compiled for them goes with them.
+    """
+    if not isinstance(function, (FunctionType, partial, MethodType)):
+        return None
+    code = _code(function)
+    if code is None:
+        return None
+    owner = function.__self__ if isinstance(function, MethodType) else function
+    code = code, tuple(map(_shaping, getattr(function, "__closure__", None) or ()))
+    try:
+        first = _first.get(code)
+        if first is None:
+            if len(_first) >= KEPT:
+                _first.clear()
+            first = _first.setdefault(code, weakref.ref(owner))
+    except TypeError:  # not hashable, or of a class with slots
+        return None
+    return None if first() is owner else lend(function)
+
+
+def _shaping(cell: Any) -> Any:
+    """Return what a function closes over if it shapes the trace, else None."""
+    try:
+        value = cell.cell_contents
+    except ValueError:  # nothing yet
+        return None
+    return value if type(value) in (int, bool, str) else None
 
 
 def _code(function: Any) -> Any:
