@@ -511,7 +511,7 @@ CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
         (-1, 1),
     ),
     "Gather": ("x[[2, 0, 2]]", lambda x: x[WHOLE], N, (-3, 3)),
-    "LU": ("np.linalg.inv(x)", np.linalg.inv, SQUARE, (-1, 1)),
+    "LU": ("scipy.linalg.lu_factor(x)[0]", lambda x: sg_linalg.lu_factor(x)[0], SQUARE, (-1, 1)),
     "LogAbsDet": ("np.linalg.slogdet(x)[1]", lambda x: np.linalg.slogdet(x)[1], SQUARE, (-1, 1)),
     "Loop": ("sg.scan(...)", _looped, N, (-3, 3)),
     "Max": ("np.max(x)", np.max, N, (-3, 3)),

@@ -29,7 +29,11 @@ def both_parts(a: Any) -> Any:
 
 #: A function of one array that calls SciPy, and the array.
 CASES: dict[str, tuple[Callable[[Any], Any], Any]] = {
-    "lu_factor": (lambda a: sl.lu_factor(a)[0] * 0 + sl.lu_solve(sl.lu_factor(a), B[:, :1]), A),
+    "lu_factor": (lambda a: sl.lu_factor(a)[0], A),
+    "log-determinant by factors": (lambda a: np.log(np.abs(np.diag(sl.lu_factor(a)[0]))), A),
+    "both by lu_factor": (lambda a: sl.lu_factor(a)[0] + sl.lu_solve(sl.lu_factor(a), B[:, :1]), A),
+    "qr, R alone": (lambda a: sl.qr(a, mode="r")[0], B),
+    "qr, R alone, wide": (lambda a: sl.qr(a.T, mode="r")[0], B),
     "lu_solve": (lambda a: sl.lu_solve(sl.lu_factor(a), V), A),
     "lu_solve, unpacked": (lambda a: _unpacked(a), A),
     "lu_solve, transposed": (lambda a: sl.lu_solve(sl.lu_factor(a), B, trans=1), A),

@@ -26,7 +26,6 @@ from .._op import (
     Code,
     Evidence,
     Exact,
-    NoRule,
     Op,
     Products,
     Recurrence,
@@ -156,9 +155,39 @@ def write_lu(r: Any) -> None:
     r.loop(r.size(n), convert)
 
 
+def _lu_parts(y: Any, a: Any) -> tuple[Any, Any]:
+    """Return both factors in one, as ``lu_factor`` packs them, and the order of the rows.
+
+    That is the matrix P of ``P @ M = L @ U``, for the matrix M that ``a`` transposes.
+    """
+    both, unit = swapped(y[..., : y.shape[-1], :]), unit_like(a)
+    product = (np.tril(both, -1) + unit) @ np.triu(both)
+    return both, np.rint(product @ swapped(SOLVE(a, y, unit, trans=True)))
+
+
+def _lu_vjp(ct: Any, y: Any, a: Any) -> Any:
+    both, order = _lu_parts(y, a)
+    lower, upper = swapped(np.tril(both, -1)), swapped(np.triu(both))
+    g = swapped(ct[..., : y.shape[-1], :])
+    below = np.tril(g, -1)
+    inner = np.tril(below + lower @ below, -1) + np.triu(np.triu(g) @ upper)
+    inner = TRIANGULAR(both, inner, lower=False, trans=False, unit=False)
+    return (TRIANGULAR(both, swapped(inner), lower=True, trans=True, unit=True) @ order,)
+
+
+def _lu_jvp(t: Any, y: Any, a: Any) -> Any:
+    both, order = _lu_parts(y, a)
+    inner = TRIANGULAR(both, t[0] @ swapped(order), lower=True, trans=False, unit=True)
+    inner = TRIANGULAR(both, swapped(inner), lower=False, trans=True, unit=False)
+    below = np.tril(inner, -1)
+    change = below + np.tril(both, -1) @ below + np.triu(inner) @ np.triu(both)
+    # The exchanges, last, are constant.
+    return np.concatenate([swapped(change), np.zeros_like(change[..., :1, :])], axis=-2)
+
+
 LU: ArrayOp = define(
     Routine("LU", evaluate=lu_factors, shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
-        element=no_formula("an LU factorisation"), rule=NoRule(FACTORS),
+        element=no_formula("an LU factorisation"), rule=Products(_lu_vjp, _lu_jvp),
         parts=in_pairs("ComplexLU"), batch=batched_alike(lambda: LU), fits=Cores("n n")),
     Code(Written(write_lu, (2, 2), small=elimination.lu),
         source=lambda a: f"lu_factors({a})", helpers=(lu_factors,)),

@@ -353,4 +353,7 @@ def scipy_qr(
     if pivoting:
         refuse(linalg.qr, "pivoting=True: the order of the columns depends on values")
     q, r = qr(a, {"economic": "reduced", "full": "complete", "r": "reduced"}[mode])
-    return (r,) if mode == "r" else (q, r)
+    if mode != "r":
+        return q, r
+    below = q.shape[0] - r.shape[0]  # zeros, which NumPy's "r" leaves out
+    return (np.pad(r, ((0, below), (0, 0))) if below else r,)
