@@ -1,4 +1,4 @@
-"""Responses of filters over frequencies, and signals whose frequency moves."""
+"""Responses of filters over frequencies, and waves."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import scipy.signal
 import scipy.special as special
 
+from .. import numpy as traced_numpy
 from ._replacing import floats, refuse_option, replaces
 
 
@@ -58,6 +59,92 @@ def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * math
     for k in range(int(sections.shape[0])):
         h = h * _response(sections[k, :3], sections[k, 3:], w)
     return w * (fs / (2 * math.pi)), h
+
+
+def _of_roots(x: Any, roots: Any) -> Any:
+    return np.prod(x[:, np.newaxis] - np.atleast_1d(traced_numpy.asarray(roots)), axis=-1)
+
+
+@replaces(scipy.signal.freqz_zpk)
+def freqz_zpk(
+    z: Any, p: Any, k: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * math.pi
+) -> Any:
+    """Frequencies and the response of a digital filter by zeros, poles and gain."""
+    w = _angles(worN, whole, False, fs)
+    turned = np.exp(1j * w)
+    return w * (fs / (2 * math.pi)), k * _of_roots(turned, z) / _of_roots(turned, p)
+
+
+def _analogue(name: str, worN: Any) -> Any:
+    if np.ndim(worN) == 0:
+        refuse_option(name, "worN", worN, "worN=np.logspace(...), the frequencies themselves")
+    return np.atleast_1d(floats(worN))
+
+
+@replaces(scipy.signal.freqs)
+def freqs(b: Any, a: Any, worN: Any = 200, plot: Any = None) -> Any:
+    """Frequencies and the response of an analogue filter, as ``scipy.signal.freqs``.
+
+    Examples
+    --------
+    >>> gain = lambda a: np.abs(freqs([1.0], [1.0, a], worN=[1.0])[1][0])
+    >>> sg.grad(gain)(1.0).round(6)
+    np.float64(-0.353553)
+    """
+    if plot is not None:
+        refuse_option("freqs", "plot", plot, "plot=None")
+    w = _analogue("freqs", worN)
+    return w, np.polyval(floats(b), 1j * w) / np.polyval(floats(a), 1j * w)
+
+
+@replaces(scipy.signal.freqs_zpk)
+def freqs_zpk(z: Any, p: Any, k: Any, worN: Any = 200) -> Any:
+    """Frequencies and the response of an analogue filter by zeros, poles and gain."""
+    w = _analogue("freqs_zpk", worN)
+    return w, k * _of_roots(1j * w, z) / _of_roots(1j * w, p)
+
+
+@replaces(scipy.signal.sawtooth)
+def sawtooth(t: Any, width: Any = 1) -> Any:
+    """Wave that rises and falls in straight lines, as ``scipy.signal.sawtooth``.
+
+    Examples
+    --------
+    >>> sg.grad(lambda t: sawtooth(t, 0.5))(1.0).round(6)
+    np.float64(0.63662)
+    """
+    t, width = floats(t), floats(width)
+    part = t % (2 * math.pi)
+    up = part < width * (2 * math.pi)
+    rise = part / np.where(up, math.pi * width, 1.0) - 1
+    fall = (math.pi * (width + 1) - part) / np.where(up, 1.0, math.pi * (1 - width))
+    return np.where((width > 1) | (width < 0), np.nan, np.where(up, rise, fall))
+
+
+@replaces(scipy.signal.square)
+def square(t: Any, duty: Any = 0.5) -> Any:
+    """Wave of 1 and -1, as ``scipy.signal.square``; its slope is zero."""
+    t, duty = floats(t), floats(duty)
+    up = t % (2 * math.pi) < duty * (2 * math.pi)
+    return np.where((duty > 1) | (duty < 0), np.nan, np.where(up, 1.0, -1.0))
+
+
+@replaces(scipy.signal.gausspulse)
+def gausspulse(
+    t: Any, fc: Any = 1000, bw: Any = 0.5, bwr: Any = -6, tpr: Any = -60, retquad: bool = False,
+    retenv: bool = False,
+) -> Any:  # fmt: skip
+    """Sine wave within a normal curve, as ``scipy.signal.gausspulse``."""
+    rate = -((math.pi * fc * bw) ** 2) / (4.0 * np.log(10.0 ** (bwr / 20.0)))
+    if isinstance(t, str):
+        if t != "cutoff":
+            raise ValueError("If `t` is a string, it must be 'cutoff'")
+        return np.sqrt(-np.log(10.0 ** (tpr / 20.0)) / rate)
+    t = floats(t)
+    hull, angle = np.exp(-rate * t * t), 2 * math.pi * fc * t
+    found = (hull * np.cos(angle), *([hull * np.sin(angle)] if retquad else []))
+    found = (*found, *([hull] if retenv else []))
+    return found if len(found) > 1 else found[0]
 
 
 def _turned(u: Any) -> Any:

@@ -16,7 +16,6 @@ np.float64(0.3125)
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -32,36 +31,85 @@ from .._trace._known import known_value
 from .._trace._namespace import holds, offering
 from ._convolutions import convolve, convolve2d, correlate, correlate2d, fftconvolve, oaconvolve
 from ._fates import reasons
-from ._frequencies import chirp, freqz, freqz_sos
+from ._frequencies import (
+    chirp,
+    freqs,
+    freqs_zpk,
+    freqz,
+    freqz_sos,
+    freqz_zpk,
+    gausspulse,
+    sawtooth,
+    square,
+)
 from ._images import median_filter
 from ._replacing import floats, refuse_option, replaces
 from ._resampling import resample, resample_poly, upfirdn
+from ._spectra import (
+    coherence,
+    csd,
+    detrend,
+    extended,
+    istft,
+    lombscargle,
+    periodogram,
+    spectrogram,
+    stft,
+    welch,
+)
 from .ndimage import convolve1d
 
 __all__ = [
     "chirp",
+    "coherence",
     "convolve",
     "convolve2d",
     "correlate",
     "correlate2d",
+    "csd",
     "decimate",
+    "deconvolve",
     "detrend",
     "fftconvolve",
     "filtfilt",
+    "freqs",
+    "freqs_zpk",
     "freqz",
     "freqz_sos",
+    "freqz_zpk",
+    "gausspulse",
     "hilbert",
+    "istft",
     "lfilter",
+    "lfilter_zi",
+    "lfiltic",
+    "lombscargle",
     "medfilt",
+    "medfilt2d",
     "oaconvolve",
+    "periodogram",
     "resample",
     "resample_poly",
     "savgol_filter",
+    "sawtooth",
     "sosfilt",
     "sosfiltfilt",
     "sosfreqz",
+    "spectrogram",
+    "square",
+    "stft",
     "upfirdn",
+    "welch",
 ]
+
+
+def _alike(b: Any, a: Any) -> tuple[Any, Any]:
+    """Return coefficients as vectors of one length, divided by the first of ``a``."""
+    b, a = np.atleast_1d(floats(b)), np.atleast_1d(floats(a))
+    size, lead = max(int(b.shape[0]), int(a.shape[0])), a[0]
+    return np.pad(b, (0, size - int(b.shape[0]))) / lead, np.pad(
+        a, (0, size - int(a.shape[0]))
+    ) / lead
 
 
 @replaces(scipy.signal.lfilter)
@@ -75,10 +123,8 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     >>> sg.grad(lambda a: lfilter([1.0], [1.0, a], np.ones(3))[2])(-0.5)
     np.float64(-2.0)
     """
-    b, a, x = np.atleast_1d(floats(b)), np.atleast_1d(floats(a)), floats(x)
-    order = max(int(b.shape[0]), int(a.shape[0])) - 1
-    lead = a[0]
-    b, a = (np.pad(v, (0, order + 1 - int(v.shape[0]))) / lead for v in (b, a))
+    (b, a), x = _alike(b, a), floats(x)
+    order = int(b.shape[0]) - 1
     rows = np.moveaxis(x, axis, 0)
     state = np.zeros((order, *rows.shape[1:])) if zi is None else np.moveaxis(floats(zi), axis, 0)
     if order == 0:
@@ -128,6 +174,47 @@ def _at_rest(b: Any, a: Any) -> Any:
     return rest - traced_numpy.concatenate([np.zeros(1), np.cumsum(jump[: order - 1])])
 
 
+@replaces(scipy.signal.lfilter_zi)
+def lfilter_zi(b: Any, a: Any) -> Any:
+    """State of a filter whose signal has been 1 forever, as ``scipy.signal.lfilter_zi``.
+
+    Examples
+    --------
+    >>> sg.grad(lambda a: lfilter_zi([1.0], [1.0, a])[0])(-0.5)
+    np.float64(-4.0)
+    """
+    return _at_rest(*_alike(b, a))
+
+
+@replaces(scipy.signal.lfiltic)
+def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
+    """State of a filter after outputs ``y`` and inputs ``x``, as ``scipy.signal.lfiltic``."""
+    b, a = _alike(b, a)
+    order = int(b.shape[0]) - 1
+
+    def before(values: Any) -> Any:
+        """Return the last values, the most recent first, zeros before."""
+        values = floats(values)[:order]
+        return np.pad(values, (0, order - int(values.shape[0])))
+
+    back = before(y), before(np.zeros(0) if x is None else x)
+    return traced_numpy.stack([
+        np.sum(b[m + 1 :] * back[1][: order - m]) - np.sum(a[m + 1 :] * back[0][: order - m])
+        for m in range(order)
+    ])  # fmt: skip
+
+
+@replaces(scipy.signal.deconvolve)
+def deconvolve(signal: Any, divisor: Any) -> Any:
+    """Quotient and rest of a signal by a filter's response, as ``scipy.signal.deconvolve``."""
+    whole, by = np.atleast_1d(floats(signal)), np.atleast_1d(floats(divisor))
+    count = int(whole.shape[0]) - int(by.shape[0]) + 1
+    if count < 1:
+        return [], whole
+    quotient = lfilter(whole, by, np.eye(1, count)[0])
+    return quotient, whole - convolve(by, quotient)
+
+
 @replaces(scipy.signal.filtfilt)
 def filtfilt(
     b: Any, a: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None,
@@ -142,10 +229,8 @@ def filtfilt(
     """
     if method != "pad":
         refuse_option("filtfilt", "method", method, "method='pad'")
-    b, a = np.atleast_1d(floats(b)), np.atleast_1d(floats(a))
-    size = max(int(b.shape[0]), int(a.shape[0]))
-    lead = a[0]
-    b, a = (np.pad(v, (0, size - int(v.shape[0]))) / lead for v in (b, a))
+    b, a = _alike(b, a)
+    size = int(b.shape[0])
 
     def filtered(rows: Any) -> Any:
         if size == 1:
@@ -170,13 +255,7 @@ def _both_ways(
         raise ValueError(
             f"The length of the input vector x must be greater than padlen, which is {edge}."
         )
-    if edge:
-        left, right = np.flip(x[..., 1 : edge + 1], -1), np.flip(x[..., -edge - 1 : -1], -1)
-        if padtype == "odd":
-            left, right = 2 * x[..., :1] - left, 2 * x[..., -1:] - right
-        elif padtype == "constant":
-            left, right = left * 0 + x[..., :1], right * 0 + x[..., -1:]
-        x = traced_numpy.concatenate([left, x, right], axis=-1)
+    x = extended(x, edge, padtype)
     for _ in range(2):
         x = np.flip(filtered(x), -1)
     return np.moveaxis(x[..., edge : x.shape[-1] - edge], -1, axis)
@@ -245,6 +324,12 @@ def medfilt(volume: Any, kernel_size: Any = None) -> Any:
     return median_filter(floats(volume), 3 if kernel_size is None else kernel_size, mode="constant")
 
 
+@replaces(scipy.signal.medfilt2d)
+def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
+    """Median of the neighbours in an image, as ``scipy.signal.medfilt2d``."""
+    return medfilt(input, kernel_size)
+
+
 @replaces(scipy.signal.savgol_filter)
 def savgol_filter(
     x: Any, window_length: int, polyorder: int, deriv: int = 0, delta: float = 1.0,
@@ -274,38 +359,6 @@ def savgol_filter(
         inner = convolve1d(x, weights, -1, mode="constant")[..., half : x.shape[-1] - half]
         first, last = x[..., :n] @ ends[:, :half], x[..., -n:] @ ends[:, n - half :]
         found = traced_numpy.concatenate([first, inner, last], axis=-1)
-    return np.moveaxis(found.astype(x.dtype), -1, axis)
-
-
-@replaces(scipy.signal.detrend)
-def detrend(
-    data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
-) -> Any:
-    """Subtract lines or means, as ``scipy.signal.detrend``.
-
-    Examples
-    --------
-    >>> sg.jacobian(lambda x: detrend(x, type="constant"))(np.ones(2))
-    array([[ 0.5, -0.5],
-           [-0.5,  0.5]])
-    """
-    x = np.moveaxis(floats(data), axis, -1)
-    if type in ("constant", "c"):
-        return np.moveaxis(x - np.mean(x, axis=-1, keepdims=True), -1, axis)
-    if type not in ("linear", "l"):
-        raise ValueError("Trend type must be 'linear' or 'constant'.")
-    n = x.shape[-1]
-    starts = [int(k) for k in np.unique(np.r_[0, bp]) if k != n]
-    if starts[-1] > n:
-        raise ValueError("Breakpoints must be less than length of data along given axis.")
-    parts = []
-    for first, last in itertools.pairwise([*starts, n]):
-        part, places = x[..., first:last], traced_numpy.arange(last - first).astype(x.dtype)
-        part, places = (v - np.mean(v, axis=-1, keepdims=True) for v in (part, places))
-        square = places @ places
-        slope = (part @ places) / np.where(square == 0, 1, square)  # of one sample there is none
-        parts.append(part - slope[..., np.newaxis] * places)
-    found = traced_numpy.concatenate(parts, axis=-1)
     return np.moveaxis(found.astype(x.dtype), -1, axis)
 
 
