@@ -102,14 +102,34 @@ def _lengths(window: Any, nperseg: Any, noverlap: Any, nfft: Any, n: Any) -> tup
 def _transformed(x: Any, window: Any, step: Any, nfft: Any, trend: Any, onesided: bool) -> Any:
     """Return the transforms of segments along the last axis: ``(..., segments, frequencies)``."""
     size = window.shape[0]
-    starts = step * traced_numpy.arange((x.shape[-1] - size) // step + 1)
-    parts = traced_numpy.take(x, starts[:, None] + traced_numpy.arange(size), axis=-1)
+    places = _places((x.shape[-1] - size) // step + 1, size, step)
+    parts = traced_numpy.take(x, places, axis=-1)
     if callable(trend):
         parts = trend(parts)
     elif trend:
         parts = detrend(parts, -1, trend)
     parts = parts * window.astype(np.real(x).dtype)
     return transforms.rfft(parts, nfft) if onesided else transforms.fft(parts, nfft)
+
+
+def _places(count: Any, size: Any, step: Any) -> Any:
+    """Return the indices of segments, a row each."""
+    return step * traced_numpy.arange(count)[:, np.newaxis] + traced_numpy.arange(size)
+
+
+def _joined(parts: Any, places: Any, length: Any) -> Any:
+    """Return the sum of segments at their places in a signal."""
+    if parts.dtype.kind == "c":
+        real, imag = (_joined(part, places, length) for part in (parts.real, parts.imag))
+        return real + 1j * imag
+    x = traced_numpy.zeros((*parts.shape[:-2], length), parts.dtype)
+    np.add.at(x, (..., places), parts)
+    return x
+
+
+def _followed(x: Any, count: Any) -> Any:
+    """Return signals with zeros behind."""
+    return np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, count)])
 
 
 def _frequencies(nfft: Any, fs: Any, onesided: bool) -> Any:
@@ -148,9 +168,12 @@ def csd(
     same = x is y
     x = np.moveaxis(floats(x), axis, -1)
     y = x if same else np.moveaxis(floats(y), axis, -1)
-    if not same and x.shape[-1] != y.shape[-1]:
-        n = max(int(x.shape[-1]), int(y.shape[-1]))
-        x, y = (np.pad(v, [(0, 0)] * (v.ndim - 1) + [(0, n - int(v.shape[-1]))]) for v in (x, y))
+    if not same:
+        more = x.shape[-1] - y.shape[-1]
+        if more > 0:
+            y = _followed(y, more)
+        elif more < 0:
+            x = _followed(x, -more)
     if x.dtype.kind == "c":
         return_onesided = False
     elif y.dtype.kind == "c" and return_onesided:
@@ -169,13 +192,12 @@ def csd(
     if return_onesided:
         found = _doubled(found, nfft)
     if average == "median":
-        count = int(found.shape[-2])
         if found.dtype.kind == "c":
             middle = np.median(found.real, axis=-2) + 1j * np.median(found.imag, axis=-2)
         else:
             middle = np.median(found, axis=-2)
         # The median of squares of normal numbers, over their mean (Allen et al., Phys. Rev. D 85).
-        even = 2 * np.arange(1.0, (count - 1) // 2 + 1)
+        even = 2 * (1.0 + traced_numpy.arange((found.shape[-2] - 1) // 2))
         found = middle / (1 + np.sum(1 / (even + 1) - 1 / even))
     else:
         found = np.mean(found, axis=-2)
@@ -254,8 +276,7 @@ def _over_time(
     if boundary is not None:
         x = extended(x, size // 2, boundary)
     if padded:
-        after = (-(int(x.shape[-1]) - size) % step) % size
-        x = np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, after)])
+        x = _followed(x, (size - x.shape[-1]) % step % size)
     if x.dtype.kind == "c" and onesided:
         warn_user("Input data is complex, switching to return_onesided=False", UserWarning)
         onesided = False
@@ -327,7 +348,7 @@ def istft(
     if scaling not in ("spectrum", "psd"):
         raise ValueError(f"Parameter {scaling=} not in ['spectrum', 'psd']!")
     z = np.moveaxis(z, (time_axis, freq_axis), (-2, -1))
-    count, few = int(z.shape[-2]), int(z.shape[-1])
+    count, few = z.shape[-2:]
     usual = 2 * (few - 1) if input_onesided else few
     nperseg = usual if nperseg is None else operator.index(nperseg)
     if nfft is None:
@@ -336,20 +357,10 @@ def istft(
     back = transforms.irfft(z, nfft) if input_onesided else transforms.ifft(z, nfft)
     scale = np.sum(window) if scaling == "spectrum" else np.sqrt(fs * np.sum(window**2))
     parts = back[..., :size] * (window * scale)
-    # A row of segments that do not overlap is a signal; there are as many as segments overlap.
-    length, each = size + (count - 1) * step, -(-size // step)
-    width = each * step
-    parts = np.pad(parts, [(0, 0)] * (parts.ndim - 1) + [(0, width - size)])
-    squares = np.pad(window**2, (0, width - size))
-    x: Any = 0.0
-    norm: Any = 0.0
-    for k in range(min(each, count)):
-        rows = parts[..., k::each, :]
-        total = rows.shape[-2] * width
-        row = rows.reshape((*rows.shape[:-2], total))
-        ends = k * step, max(0, length - k * step - total)
-        x = x + np.pad(row, [(0, 0)] * (row.ndim - 1) + [ends])[..., :length]
-        norm = norm + np.pad(np.tile(squares, rows.shape[-2]), ends)[:length]
+    length = size + (count - 1) * step
+    places = _places(count, size, step)
+    x = _joined(parts, places, length)
+    norm = _joined(traced_numpy.zeros((count, 1)) + window**2, places, length)
     if boundary:
         edge = size // 2
         x, norm = x[..., edge : length - edge], norm[edge : length - edge]
