@@ -31,11 +31,8 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     sp.DiracDelta: lambda x, *_: 0.0 * x, cfunctions.expm1: np.expm1,
     cfunctions.log1p: np.log1p, cfunctions.log2: np.log2, cfunctions.log10: np.log10,
     cfunctions.exp2: np.exp2, cfunctions.hypot: np.hypot, cfunctions.Cbrt: np.cbrt,
-    cfunctions.Sqrt: np.sqrt,
-}  # fmt: skip
-_RELATIONS: dict[Any, Callable[..., Any]] = {
-    sp.Eq: np.equal, sp.Ne: np.not_equal, sp.Lt: np.less, sp.Le: np.less_equal,
-    sp.Gt: np.greater, sp.Ge: np.greater_equal,
+    cfunctions.Sqrt: np.sqrt, sp.Eq: np.equal, sp.Ne: np.not_equal, sp.Lt: np.less,
+    sp.Le: np.less_equal, sp.Gt: np.greater, sp.Ge: np.greater_equal,
 }  # fmt: skip
 
 
@@ -110,23 +107,12 @@ def _apply(e: Any, args: list[Any]) -> Any:
         return float(e)
     if e in (sp.true, sp.false):
         return bool(e)
-    if isinstance(e, sp.Add):
-        return _sum(e, args)
-    if isinstance(e, sp.Mul):
-        return _product(e, args)
-    if isinstance(e, sp.Pow):
-        return _power(e, args)
-    if isinstance(e, sp.Piecewise):
-        return _piecewise(e, args)
-    if isinstance(e, (sp.Min, sp.Max)):
-        return reduce(np.minimum if isinstance(e, sp.Min) else np.maximum, args)
-    if isinstance(e, (sp.And, sp.Or)):
-        return reduce(np.logical_and if isinstance(e, sp.And) else np.logical_or, args)
-    if isinstance(e, sp.Not):
-        return np.logical_not(args[0])
+    for kind, form in _FORMS.items():
+        if isinstance(e, kind):
+            return form(e, args)
     if isinstance(e, sp.polygamma) and e.args[0] == 0:
         return special.digamma(args[1])
-    function = _RELATIONS.get(e.func) or _FUNCTIONS.get(e.func) or _own_form(e.func)
+    function = _FUNCTIONS.get(e.func) or _own_form(e.func)
     if function is None:
         what = f"the symbol {e}" if e.is_Symbol else f"the SymPy function {e.func.__name__}"
         hint = (
@@ -180,6 +166,17 @@ def _piecewise(e: sp.Piecewise, args: list[Any]) -> Any:
     for value, condition in reversed(rest):
         result = np.where(condition, value, result)
     return result
+
+
+#: What is computed of an expression and the values of its parts, by the class.
+_FORMS: dict[type, Callable[[Any, list[Any]], Any]] = {
+    sp.Add: _sum, sp.Mul: _product, sp.Pow: _power, sp.Piecewise: _piecewise,
+    sp.Min: lambda _, args: reduce(np.minimum, args),
+    sp.Max: lambda _, args: reduce(np.maximum, args),
+    sp.And: lambda _, args: reduce(np.logical_and, args),
+    sp.Or: lambda _, args: reduce(np.logical_or, args),
+    sp.Not: lambda _, args: np.logical_not(args[0]),
+}  # fmt: skip
 
 
 @lru_cache(maxsize=1)
