@@ -31,7 +31,6 @@ import scipy.interpolate
 import scipy.stats
 
 import symgrad as sg
-from symgrad._compile import Function
 from symgrad.errors import CaptureWarning, SymgradError, UnsupportedError
 
 X = np.array([0.5, 1.0, 2.0])
@@ -112,13 +111,13 @@ def test_derivatives_at_values_of_functions_of_one_code_compile_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     traced = []
-    specialize = Function._specialize
+    specialize = sg.Function._specialize
 
     def counting(self: Any, *args: Any) -> Any:
         traced.append(self)
         return specialize(self, *args)
 
-    monkeypatch.setattr(Function, "_specialize", counting)
+    monkeypatch.setattr(sg.Function, "_specialize", counting)
 
     class Model:
         def __init__(self, weights: Any) -> None:
