@@ -79,3 +79,56 @@ def test_ends_and_beyond(name: str) -> None:
     slope = sg.grad(lambda x: np.sum(function(x)))(x)
     np.testing.assert_array_equal(slope[:3], side * np.inf)
     assert np.isnan(slope[3:]).all()
+
+
+# ---------------------------------------------------------------- what options decide
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("f", [
+    lambda x: np.quantile(x, 0.3, method="nearest"),
+    lambda x: np.quantile(x, [0, 1]),
+    lambda x: np.percentile(x, 30, method="lower"),
+    lambda x: np.unwrap(x),
+    lambda x: np.convolve(2, x),
+], ids=range(5))  # fmt: skip
+@pytest.mark.parametrize("dtype", ["u1", "i4", "f4"])
+def test_elements_keep_their_type(f: Any, dtype: str) -> None:
+    x = np.array([5, 1, 4], dtype)
+    with np.errstate(all="ignore"):
+        found, wanted = sg.compile(f)(x), f(x)
+    assert np.asarray(found).dtype == np.asarray(wanted).dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("f", [
+    lambda x: np.max(x, initial=-3),
+    lambda x: np.sum(x, initial=-3),
+    lambda x: np.convolve(x[:0], x),
+    lambda x: np.correlate(x[0], x),
+    lambda x: np.ediff1d(x, to_begin=2.0),
+    lambda x: np.gradient(x > 1),
+    lambda x: np.quantile(x > 1, 0.3),
+    lambda x: np.add.accumulate(x[:, None], axis=None),
+], ids=range(8))  # fmt: skip
+def test_what_numpy_refuses(f: Any) -> None:
+    x = np.array([5, 1, 4], np.uint8)
+    for g in (f, sg.compile(f)):
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            g(x)
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("f", [
+    lambda x, m: np.std(x, axis=1, where=m),
+    lambda x, m: np.std(x, axis=1, where=x > 0, ddof=1),
+    lambda x, m: np.std(x, where=m, axis=1, keepdims=True)[:, 0],
+], ids=range(3))  # fmt: skip
+def test_deviations_under_a_mask_of_equal_elements_have_slope_zero(f: Any) -> None:
+    x = np.array([[1.5, 1.5, -1.0], [2.0, 3.0, -2.0]])
+    mask = np.array([[True, True, False], [True, True, False]])
+    slope = sg.grad(lambda x: np.sum(f(x, mask)))(x)
+    assert not slope[0].any()
+    assert slope[1, 1] > 0.3
+    assert sg.jvp(lambda x: f(x, mask), (x,), (x,))[1][0] == 0

@@ -78,7 +78,7 @@ def _adding(function: Any, op: Op, doc: str) -> Any:
         x = as_array(a)
         x = x.astype(np.dtype(dtype) if dtype is not None else sum_type(x.dtype))
         y = fold(op, chosen(x, where, empty.identity), axis, keepdims)
-        return y if initial is None else empty(y, as_array(initial).astype(x.dtype))
+        return y if initial is None else empty(y, as_array(initial, x.dtype))
 
     total.__doc__ = doc
     samples = join(
@@ -115,7 +115,7 @@ def _extremum(functions: tuple[Callable[..., Any], ...], op: Reduce, doc: str) -
                 raise NumberError(f"np.{name}(..., where=) needs initial= for masks of none")
             not_empty(x, axis, name)
             return fold(op, x, axis, keepdims)
-        first = as_array(initial).astype(x.dtype)
+        first = as_array(initial, x.dtype)
         if 0 in (x.shape[k] for k in normalize_axes(axis, x.ndim)):
             return np.sum(x, axis=axis, keepdims=keepdims).astype(x.dtype) + first
         return larger(fold(op, chosen(x, where, first), axis, keepdims), first)

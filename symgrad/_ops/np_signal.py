@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._op import composite
-from .._shapes import Size, normalize_axis, require_length
-from ..errors import ArgumentError, ShapeError, UnsupportedError
+from .._shapes import Size, normalize_axis, require_length, under
+from ..errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from .gathers import GATHER, SCATTER
 from .np_common import (
     Sample,
@@ -96,16 +96,18 @@ def _windows(a: Any, v: Any, mode: str, name: str) -> Any:
 
 
 def _vectors(a: Any, v: Any, name: str) -> tuple[Any, Any]:
-    a, v = common_type([np.atleast_1d(as_array(x)) for x in (a, v)])
+    a, v = common_type([as_array(a), as_array(v)])
     if a.ndim != 1 or v.ndim != 1:
         raise ShapeError(f"{name} takes vectors, not arrays of {a.ndim} and {v.ndim} axes")
+    if under(a.shape[0], 1) or under(v.shape[0], 1):
+        raise ShapeError(f"{name} of a vector that is empty")
     return lift(a, v), lift(v, a)
 
 
 @composite(np.convolve, samples=_PAIRS)
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Convolution of two vectors."""
-    a, v = _vectors(a, v, "convolve")
+    a, v = _vectors(np.atleast_1d(as_array(a)), np.atleast_1d(as_array(v)), "convolve")
     a, v = (a, v) if a.shape[0] >= v.shape[0] else (v, a)
     return _windows(a, v[::-1], mode, "convolve")
 
@@ -187,7 +189,12 @@ def _grids(rng: np.random.Generator) -> Iterator[Sample]:
 @composite(np.gradient, samples=_grids)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Differences on a grid: central inside, one-sided at the edges."""
-    x = as_float(as_array(f))
+    values = as_array(f)
+    if values.dtype == np.bool_:
+        raise DTypeError(
+            "gradient: truth values have no differences. Write instead: .astype(float)"
+        )
+    x = as_float(values)
     given = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     axes = [normalize_axis(k, x.ndim) for k in given]
     if edge_order not in (1, 2):
@@ -240,9 +247,10 @@ def _edge(y: Any, a: Any, b: Any, order: int) -> Any:
 )
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
     """Add whole periods so that neighbours differ by less than half of one."""
-    x = as_float(as_array(p))
+    given = as_array(p)
+    x = as_float(given)
     axis = normalize_axis(axis, x.ndim)
-    jump = np.diff(x, axis=axis)
+    jump = as_float(np.diff(given, axis=axis))
     half = period / 2
     folded = np.mod(jump + half, period) - half
     folded = np.where((folded == -half) & (jump > 0), half, folded)
@@ -339,10 +347,12 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours of the elements as a vector."""
     x = np.ravel(as_array(ary))
-    ends = [
-        None if v is None else np.ravel(as_array(v)).astype(x.dtype) for v in (to_begin, to_end)
-    ]
-    parts = [ends[0], x[1:] - x[:-1], ends[1]]
+    ends = [None if v is None else np.ravel(as_array(v)) for v in (to_begin, to_end)]
+    for end in ends:
+        if end is not None and not np.can_cast(end.dtype, x.dtype, "same_kind"):
+            raise DTypeError(f"ediff1d: ends of {end.dtype} do not go with {x.dtype}")
+    first, last = (None if end is None else end.astype(x.dtype) for end in ends)
+    parts = [first, x[1:] - x[:-1], last]
     return np.concatenate([p for p in parts if p is not None])
 
 

@@ -11,7 +11,7 @@ import sympy as sp
 from .._op import composite, refuse
 from .._shapes import Size, as_dim, guard, hint, normalize_axes, normalize_axis
 from .._state import now
-from ..errors import ArgumentError, ShapeError, TraceError, UnsupportedError
+from ..errors import ArgumentError, DTypeError, ShapeError, TraceError, UnsupportedError
 from .complex_order import as_complex_type
 from .np_common import (
     Sample,
@@ -278,6 +278,11 @@ def _between(ordered: Any, place: Any, method: str | None, count: Any, dtype: An
 
 def _quantile(a: Any, q: Any, axis: Any, method: str | None, keepdims: bool, skip: bool) -> Any:
     x = as_array(a)
+    # Elements keep their type; so they do where the place is whole because q is.
+    given, picks = x.dtype, method in ("lower", "higher", "nearest")
+    picks |= method == "linear" and as_array(q).dtype.kind in "iub"
+    if given == np.bool_ and not picks and method is not None:
+        raise DTypeError("between truth values there is nothing: method is 'lower' or the like")
     x = x.astype(np.float64) if x.dtype.kind not in "fc" else x
     # A Python number takes the type of the data, as in NumPy.
     q = as_array(q).astype(x.real.dtype) if isinstance(q, (int, float)) else as_float(as_array(q))
@@ -304,6 +309,7 @@ def _quantile(a: Any, q: Any, axis: Any, method: str | None, keepdims: bool, ski
             y = np.where(count == 0, np.nan, y)
         else:
             y = np.where(missing[..., -1], np.nan, y)
+        y = y.astype(given) if picks else y
         return np.expand_dims(y, axes) if keepdims else y
 
     if q.ndim == 0:

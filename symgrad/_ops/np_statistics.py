@@ -27,7 +27,7 @@ from .np_common import (
     reshaped,
     spread,
 )
-from .np_reductions import REDUCED, RUNNING, fold, mask_of, masked, not_empty
+from .np_reductions import REDUCED, RUNNING, chosen, fold, mask_of, masked, not_empty
 from .np_sorting import count_below
 from .reductions import MAX, MIN
 
@@ -47,7 +47,14 @@ def root(square: Any) -> Any:
 
 def _float(a: Any, dtype: Any) -> Any:
     x = as_array(a)
-    return as_float(x) if dtype is None else x.astype(np.dtype(dtype))
+    if dtype is None:
+        return as_float(x)
+    if np.dtype(dtype).kind not in "fc":
+        raise UnsupportedError(
+            f"a mean in whole numbers (dtype={np.dtype(dtype)}) is not traced. Write instead: the "
+            "mean without dtype=, and .astype of the result"
+        )
+    return x.astype(np.dtype(dtype))
 
 
 @composite(np.mean, samples=join(REDUCED, masked()))
@@ -86,7 +93,7 @@ def _degrees(number: Any, ddof: Any, correction: Any) -> Any:
     free = number - less
     if is_traced(number) or isinstance(number, np.ndarray):
         return np.maximum(free, 0)
-    return free if not isinstance(less, int) or free > 0 else 0
+    return max(0, free)
 
 
 @composite(np.var, samples=SPREAD)
@@ -97,7 +104,8 @@ def var(
     """Variance over axes: the mean square deviation from the mean."""
     x = _float(a, dtype)
     centre = np.mean(x, axis=axis, keepdims=True, where=where) if mean is None else as_array(mean)
-    total = np.sum(abs_square(x - centre), axis=axis, keepdims=keepdims, where=where)
+    away = chosen(x - centre, where, 0.0)  # so that it is a sum of squares, whose root is known
+    total = np.sum(abs_square(away), axis=axis, keepdims=keepdims)
     return total / _degrees(_count(x, axis, where, keepdims), ddof, correction)
 
 

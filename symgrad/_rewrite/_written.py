@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Literal, Node
+from .._graph import Constant, Literal, Node
 
 #: Ops between which and a number its views and conversions may stand.
 VIEWS = ("Broadcast", "Reshape")
@@ -100,7 +100,7 @@ def is_sum_of_squares(node: Node) -> bool:
             stack.extend(x.operands[1:])
         elif name == "Multiply":
             stack.extend(_unpaired(x))
-        elif name == "Divide" and is_positive(x.operands[1]):
+        elif name == "Divide" and (is_positive(x.operands[1]) or is_count(x.operands[1])):
             stack.append(x.operands[0])
         elif name == "Contract":
             a, b = x.operands
@@ -120,6 +120,20 @@ def is_length(node: Node) -> bool:
     elif node.op.name != "Sqrt":
         return False
     return is_sum_of_squares(node.operands[0])
+
+
+def is_count(node: Node) -> bool:
+    """Tell whether a node is how many there are: constants, sums of truth values, never negative.
+
+    Divided by 0, a number that is not negative is infinite or nan.
+    """
+    while node.op.name in ("Sum", "Reshape", "Broadcast", "Cast"):
+        node = node.operands[0]
+    if node.op.name == "Maximum":
+        return any((n := number_of(x)) is not None and n >= 0 for x in node.operands)
+    if node.dtype.kind == "b":
+        return True
+    return isinstance(node, Constant) and not bool(np.any(np.signbit(node.array)))
 
 
 def is_positive(node: Node) -> bool:

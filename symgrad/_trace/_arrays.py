@@ -20,7 +20,7 @@ from .._ops import getitem
 from .._ops.np_contract import is_sparse, sparse_product
 from .._ops.np_logsumexp import logsumexp
 from .._ops.rounding import round_number
-from ..errors import ArgumentError, DTypeError, UnsupportedError
+from ..errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from ._calls import added_at, applied, call, in_turn, reduced_at, symgrads
 from ._labelled import labelled
 
@@ -72,6 +72,8 @@ def _by_method(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Carry out a method of a universal function, as ``np.add.reduce``."""
+    if method == "accumulate" and kwargs.get("axis", 0) is None and inputs[0].ndim != 1:
+        raise ShapeError(f"np.{ufunc.__name__}.accumulate goes along one axis: give axis=")
     function = {"reduce": _REDUCE, "accumulate": _ACCUMULATE}.get(method, {}).get(ufunc)
     if function is not None:
         return call(function, inputs, {"axis": 0, **kwargs})
@@ -223,10 +225,16 @@ class ArrayMethods:
         return NotImplemented if declines(other) else call(np.matmul, (other, self), {})
 
     def __round__(self, ndigits: int | None = None) -> Any:
-        if ndigits and getattr(self, "weak", None) is float:  # not NumPy's way
-            return round_number(self, operator.index(ndigits))
-        found = np.round(self, ndigits or 0)
-        return found + 0.0 if ndigits is None and self.dtype.kind == "f" else found  # a whole 0
+        weak = getattr(self, "weak", None)
+        if ndigits and weak is float:  # not NumPy's way
+            found = round_number(self, operator.index(ndigits))
+        else:
+            found = np.round(self, ndigits or 0)
+            if ndigits is None and self.dtype.kind == "f":
+                found = found + 0.0  # a whole 0
+        if weak is float:
+            found.weak = weak  # of Python's numbers one of them
+        return found
 
     # ---------------------------------------------------------------- methods
 
