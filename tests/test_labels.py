@@ -295,3 +295,14 @@ def test_classes_without_arithmetic_are_their_numbers(tmp_path: Any) -> None:
     stored = np.memmap(tmp_path / "numbers", float, "w+", shape=3)
     stored[:] = [1.0, 2.0, 3.0]
     assert sg.compile(lambda x: np.sum(x * stored))(stored) == 14.0
+
+
+def test_errors_within_code_of_libraries_name_the_users_line() -> None:
+    xr = pytest.importorskip("xarray")
+    table = xr.DataArray(np.ones((2, 3)), dims=("site", "time"), coords={"time": np.arange(3.0)})
+
+    def trend(p: Any) -> Any:
+        return (table - p[0] - p[1] * table.time).mean(dim="time").sum()
+
+    with pytest.raises(sg.errors.TraceError, match=r"\[test_labels.py:\d+\]$"):
+        sg.grad(trend)(np.ones(2))

@@ -17,12 +17,19 @@ import numpy as np
 from .._state import now
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-#: SciPy's folder, found without importing it.
-_SCIPY = os.path.dirname(str(getattr(find_spec("scipy"), "origin", ""))) + os.sep
-_NUMBA = os.path.dirname(str(getattr(find_spec("numba"), "origin", ""))) + os.sep
+
+
+def _folder(package: str) -> str:
+    """Return a package's folder, found without importing it; what is no folder without it."""
+    spec = find_spec(package)
+    return f"<no {package}>" if spec is None else os.path.dirname(str(spec.origin)) + os.sep
+
+
+_SCIPY = _folder("scipy")
+#: Whose functions the user's call, and which call NumPy's on what they are given.
 _SKIPPED = (
-    _HERE, os.path.dirname(np.__file__) + os.sep, _SCIPY, _NUMBA, functools.__file__,
-    "<__array_function__",
+    _HERE, os.path.dirname(np.__file__) + os.sep, _SCIPY, functools.__file__,
+    *map(_folder, ("numba", "pandas", "xarray")), "<__array_function__",
 )  # fmt: skip
 
 
