@@ -18,6 +18,7 @@ MOST = 14
 
 #: Modules that ask which op a node is of, and why kind, fields and facets do not say it.
 BY_NAME = {
+    "_api/_opened.py": "what solvers hold constant is no search of the user's",
     "_compile/_recall.py": "what calls back into Python is not kept on disk",
     "_compile/_specialization.py": "as above",
     "_control/_branch_places.py": "elements written by branches: reads and writes of one place",
