@@ -208,6 +208,26 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
             )  # fmt: skip
             case("zoom", lambda x, by: image.zoom(x, by, order=1), IMAGE, by=factor)
         case("shift", lambda x, mode: image.shift(x, [0.3, -0.7], mode=mode), IMAGE, mode=mode)
+        case(
+            "rotate", lambda x, by, mode: image.rotate(x, by[0], mode=mode, reshape=False), IMAGE,
+            np.array([21.3]), mode=mode,
+        )  # fmt: skip
+        case(
+            "affine_transform",
+            lambda x, a, mode: image.affine_transform(x, a, [0.17, -0.31], (5, 6), mode=mode),
+            IMAGE, np.array([[0.913, 0.107], [-0.153, 1.0517]]), mode=mode,
+        )  # fmt: skip
+    case("rotate", lambda x: image.rotate(x, -33.0, order=1), IMAGE)
+    case("rotate", lambda x: image.rotate(x, 200.0, (2, 0), order=1), IMAGE[:, :, None] + ROW[:3])
+    scales = np.array([0.9, 1.1])
+    case("affine_transform", lambda x, a: image.affine_transform(x, a), IMAGE, scales)
+    joined = np.array([[0.9, 0.1, 0.3], [-0.2, 1.05, 0.4]])
+    case("affine_transform", lambda x, a: image.affine_transform(x, a, order=1), IMAGE, joined)
+    case(
+        "gaussian_filter",
+        lambda x: image.gaussian_filter(x, (1.2, 0.7), order=(0, 1), radius=(2, 3)), IMAGE,
+    )  # fmt: skip
+    case("gaussian_filter", lambda x, s: image.gaussian_filter(x, s, radius=3), IMAGE, scales)
     for n in (1, 2, 3, 4, 5, 8, 9):
         x = np.sort(RNG.normal(size=n))
         case("simpson", lambda y, x: scipy.integrate.simpson(y, x=x), ROW[:n], x)
@@ -313,7 +333,8 @@ def test_values_are_scipys(name: str) -> None:
 
 
 MODELS = ["dct", "idst", "lfilter", "convolve2d", "map_coordinates", "CubicSpline", "BSpline",
-          "pchip", "product", "cdist", "simpson"]  # fmt: skip
+          "pchip", "product", "cdist", "simpson", "rotate constant", "affine_transform reflect",
+          "gaussian_filter"]  # fmt: skip
 
 
 @pytest.mark.quick(2)
@@ -775,6 +796,21 @@ def test_types_are_scipys(name: str) -> None:
     found, want = sg.compile(f)(x), f(x)
     assert found.dtype == want.dtype
     np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)
+
+
+def test_affine_transforms_that_are_refused() -> None:
+    turned, joined = np.diag([1.0, 1.0, 2.0]), np.eye(4)
+    with pytest.raises(ValueError, match="bottom row"):
+        scipy.ndimage.affine_transform(IMAGE, turned)
+    assert np.isnan(sg.compile(lambda x: scipy.ndimage.affine_transform(x, turned))(IMAGE)).all()
+    for f, kind, words in (
+        (lambda x: scipy.ndimage.affine_transform(x, joined), RuntimeError, "number of rows"),
+        (lambda x: scipy.ndimage.rotate(x, x[0, 0]), UnsupportedError, "reshape=False"),
+        (lambda x: scipy.ndimage.rotate(x[0], 3.0), ValueError, "at least 2D"),
+        (lambda x: scipy.ndimage.gaussian_filter(x, (1.0, 2.0, 3.0)), RuntimeError, "sequence"),
+    ):
+        with pytest.raises(kind, match=words):
+            sg.compile(f)(IMAGE)
 
 
 def test_images_of_whole_numbers_are_refused() -> None:

@@ -24,6 +24,7 @@ import scipy.ndimage
 
 from .._ops.np_common import is_traced
 from .._trace._namespace import offering
+from ._affine import affine_transform, rotate
 from ._fates import reasons
 from ._images import (
     center_of_mass,
@@ -43,11 +44,11 @@ from ._images import (
 from ._replacing import floats, refuse_option
 
 __all__ = [
-    "center_of_mass", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter",
-    "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace", "laplace",
-    "map_coordinates", "maximum_filter", "maximum_filter1d", "median_filter", "minimum_filter",
-    "minimum_filter1d", "prewitt", "shift", "sobel", "uniform_filter", "uniform_filter1d",
-    "zoom",
+    "affine_transform", "center_of_mass", "convolve", "convolve1d", "correlate", "correlate1d",
+    "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace",
+    "laplace", "map_coordinates", "maximum_filter", "maximum_filter1d", "median_filter",
+    "minimum_filter", "minimum_filter1d", "prewitt", "rotate", "shift", "sobel", "uniform_filter",
+    "uniform_filter1d", "zoom",
 ]  # fmt: skip
 
 
@@ -159,13 +160,21 @@ def gaussian_filter1d(
     return _smoothed(floats(input), sigma, axis, order, mode, cval, truncate, radius)
 
 
+def _one_each(option: Any, count: int) -> list[Any]:
+    """Return an option for each of so many axes, of one for all or of as many."""
+    if np.ndim(option) == 0:
+        return [option] * count
+    if len(option) != count:
+        raise RuntimeError("sequence argument must have length equal to input rank")
+    return list(option)
+
+
 def _each_axis(
     x: Any, of_axis: Callable[[Any, int, Any, str], Any], option: Any, mode: Any, axes: Any
 ) -> Any:
     """Filter along one axis after another, each with an option and a mode."""
     chosen = chosen_axes(x, axes)
-    options = option if isinstance(option, (list, tuple, np.ndarray)) else [option] * len(chosen)
-    modes = [mode] * len(chosen) if isinstance(mode, str) else mode
+    options, modes = _one_each(option, len(chosen)), _one_each(mode, len(chosen))
     for axis, own, edges in zip(chosen, options, modes, strict=True):
         x = of_axis(x, axis, own, edges)
     return x
@@ -173,10 +182,10 @@ def _each_axis(
 
 @filters(scipy.ndimage.gaussian_filter)
 def gaussian_filter(
-    input: Any, sigma: Any, order: int = 0, output: Any = None, mode: Any = "reflect",
+    input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect",
     cval: Any = 0.0, truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """Gaussian weights, as ``scipy.ndimage.gaussian_filter``; one ``order`` for all axes.
+    """Gaussian weights, as ``scipy.ndimage.gaussian_filter``.
 
     Examples
     --------
@@ -185,13 +194,17 @@ def gaussian_filter(
            [0.0839, 0.6187, 0.0839],
            [0.0114, 0.0839, 0.0114]])
     """
+    image = floats(input)
+    count = len(chosen_axes(image, axes))
+    own = iter(zip(_one_each(order, count), _one_each(radius, count), strict=True))
 
-    def along(x: Any, axis: int, own: Any, edges: str) -> Any:
-        if not is_traced(own) and own <= 1e-15:  # as SciPy: nothing along this axis
+    def along(x: Any, axis: int, width: Any, edges: str) -> Any:
+        degree, reach = next(own)
+        if not is_traced(width) and width <= 1e-15:  # as SciPy: nothing along this axis
             return x
-        return _smoothed(x, own, axis, order, edges, cval, truncate, radius)
+        return _smoothed(x, width, axis, degree, edges, cval, truncate, reach)
 
-    return _each_axis(floats(input), along, sigma, mode, axes)
+    return _each_axis(image, along, sigma, mode, axes)
 
 
 @filters(scipy.ndimage.laplace)
