@@ -458,7 +458,6 @@ def test_numbers_alone_are_scipys() -> None:
         lambda p: so.minimize(lambda x: x[0] ** 2 * p, [1.0], method="Nelder-Mead").x,
         lambda p: so.minimize(lambda x: x[0] * p, [1.0], method="COBYLA").x,
         lambda p: so.minimize_scalar(lambda x: x**2 * p, method="golden").x,
-        lambda p: so.root_scalar(lambda x: x - p, bracket=(0, 1), method="toms748").root,
         lambda p: so.root(lambda x: x - p, [0.0], method="krylov").x,
         lambda p: so.least_squares(lambda x: x - p, [0.0], loss=lambda z: z).x,
     ],
@@ -587,6 +586,11 @@ OLDER: dict[str, Callable[[Any], Any]] = {
     "fminbound": lambda a: so.fminbound(well, -2.0, 3.0, (a,)),
     "brent": lambda a: so.brent(well, (a,)),
     "toms748": lambda a: so.toms748(lambda x: x**3 - a, 0.0, 3.0),
+    "toms748 by root_scalar": lambda a: (
+        so.root_scalar(
+            lambda x: x**3 - a, bracket=(0.0, 3.0), method="toms748", options={"k": 2}
+        ).root
+    ),
 }
 
 

@@ -185,7 +185,7 @@ def _toms748(
     rtol: Any = _roots_traced.RTOL, maxiter: Any = 100, full_output: bool = False,
     disp: bool = True,
 ) -> Any:  # fmt: skip
-    return _roots_traced.brentq(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
+    return _roots_traced.toms748(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
 
 
 @solver(_toms748)

@@ -161,7 +161,7 @@ def _bracketed(name: str) -> Callable[..., Any]:
         at_end = (fa == 0) | (fb == 0)
         x, fx = np.where(fa == 0, a, b), np.where(fa == 0, fa, fb)
         rest: tuple[Any, ...] = (a, fa, b, fb) if name == "ridder" else (a, fa, b - a)
-        if name.startswith("brent"):
+        if name not in ("ridder", "bisect"):  # Brent's method, which stands for toms748, too
             rest = (a, fa, 0.0 * a, 0.0 * fa, 0.0 * a, 0.0 * a)
         found = while_loop(
             lambda s: ~s.done & (s.iterations < maxiter) & ~np.isnan(s.fx), step,
@@ -184,8 +184,10 @@ def _answer(root: Any, ok: Any, iterations: Any, calls: Any, method: str, full_o
     )  # fmt: skip
 
 
-_BRACKETED = {name: _bracketed(name) for name in ("brentq", "brenth", "ridder", "bisect")}
-brentq, brenth, ridder, bisect = _BRACKETED.values()
+_BRACKETED = {
+    name: _bracketed(name) for name in ("brentq", "brenth", "ridder", "bisect", "toms748")
+}
+brentq, brenth, ridder, bisect, toms748 = _BRACKETED.values()
 
 
 # ---------------------------------------------------------------- Newton's method
@@ -285,6 +287,8 @@ def root_scalar(
     given = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, **(options or {})}
     given = {k: x for k, x in given.items() if x is not None}
     if name in _BRACKETED:
+        if name == "toms748":
+            given.pop("k", None)  # how many steps before each look at the bracket
         if bracket is None:
             raise ValueError(f"Bracket needed for {method}")
         return _BRACKETED[name](f, *bracket[:2], args, full_output=True, **given)[1]
