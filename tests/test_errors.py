@@ -668,20 +668,23 @@ def test_names_are_those_that_users_import() -> None:
             sg.compile(f)(np.ones(3))
 
 
-def test_what_is_selected_and_packages_that_take_numbers() -> None:
-    names: dict[str, Any] = {"__name__": "package", "np": np}
-    text = "def taken(x):\n    return np.asarray(x, float)"
-    exec(compile(text, "/usr/lib/site-packages/package.py", "exec"), names)
-    with pytest.raises(UnsupportedError, match="how many elements a traced mask selects"):
-        sg.compile(lambda x: np.sum(names["taken"](x[x > 1])))(np.arange(3.0))
-
-
-def in_a_package(name: str) -> Any:
-    """Return what an installed package has that calls a solver of SciPy's, which C code is."""
-    text = f"from scipy.optimize import {name}\ndef solve(*args):\n    return {name}(*args)"
+def in_a_package(first: str, last: str) -> Any:
+    """Return what an installed package has: a function, and an object that is not adapted."""
+    text = (
+        f"{first}\ndef plain(*args):\n    {last}\n\n"
+        "class Fixed:\n    def __new__(cls):\n        return object.__new__(cls)\n\n"
+        f"    def __call__(self, *args):\n        {last}\n"
+    )
     names: dict[str, Any] = {"__name__": "package"}
     exec(compile(text, "/usr/lib/site-packages/package.py", "exec"), names)
-    return names["solve"]
+    return names["plain"], names["Fixed"]()
+
+
+def test_what_is_selected_and_packages_that_take_numbers() -> None:
+    plain, fixed = in_a_package("import numpy as np", "return np.asarray(args[0], float)")
+    assert sg.compile(lambda x: np.sum(plain(x[x > 1])))(np.arange(4.0)) == 5.0
+    with pytest.raises(UnsupportedError, match="how many elements a traced mask selects"):
+        sg.compile(lambda x: np.sum(fixed(x[x > 1])))(np.arange(3.0))
 
 
 @pytest.mark.parametrize(
@@ -690,12 +693,15 @@ def in_a_package(name: str) -> Any:
     + [("fsolve", (1.0,)), ("leastsq", (1.0,))],
 )
 def test_packages_that_solve_in_c_for_traced_functions(solver: str, given: Any) -> None:
-    solve = in_a_package(solver)
+    plain, fixed = in_a_package(f"from scipy.optimize import {solver}", f"return {solver}(*args)")
+    if solver != "leastsq":
+        root = sg.grad(lambda x: np.sum(plain(lambda t: t**2 - x, *given)))
+        np.testing.assert_allclose(root(2.0), 0.5 / np.sqrt(2.0), rtol=1e-9)
     with pytest.raises(sg.errors.TraceError, match=rf"{solver}: .*implicit_root.* \[package"):
-        sg.grad(lambda x: solve(lambda t: t**2 - x, *given))(2.0)
+        sg.grad(lambda x: fixed(lambda t: t**2 - x, *given))(2.0)
     if len(given) == 2:
         with pytest.raises(sg.errors.TraceError, match=rf"{solver}: .*implicit_root.* \[package"):
-            sg.grad(lambda x: solve(lambda t: t**2 - 2.0, 0.0, x))(2.0)
+            sg.grad(lambda x: fixed(lambda t: t**2 - 2.0, 0.0, x))(2.0)
 
 
 # ---------------------------------------------------------------- tracebacks
@@ -780,3 +786,16 @@ def test_warnings_are_at_the_users_line() -> None:
         with pytest.warns(kind) as said:
             call()
         assert {w.filename for w in said} == {__file__}
+
+
+def test_code_in_c_that_takes_no_traced_value() -> None:
+    """What it says of a type that no user knows is told as a refusal, with the line."""
+    with pytest.raises(sg.errors.TraceError, match=r"not Python.*pure_callback.*test_errors\.py"):
+        sg.grad(lambda x: np.frombuffer(memoryview(x))[0])(np.ones(2))
+
+    def wrong(x: Any) -> Any:
+        raise TypeError(f"no such type: {type(x).__name__} or Traced")
+
+    with pytest.raises(TypeError, match="no such type") as found:
+        sg.grad(wrong)(1.0)
+    assert not isinstance(found.value, sg.errors.SymgradError)

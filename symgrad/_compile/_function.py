@@ -41,7 +41,7 @@ from ._layout import layout_of, named_trees
 from ._options import P, R, check_backend, check_parallel, check_rounding, parameters_of
 from ._recall import Recall, RecalledError, words_of
 from ._specialization import Specialization
-from ._tracebacks import SHORTENED, told_if_slow
+from ._tracebacks import SHORTENED, refused_in_c, told_if_slow
 from ._unfollowed import DrawnError, catches_refusals, generators_among, no_draws
 
 #: How often a trace is begun again because another thread has changed what it reads.
@@ -304,6 +304,9 @@ class Function(Foreign, Travels, Generic[P, R]):
                 if captures.fallback(reading, error):
                     continue
                 captures.restore(way)
+                refusal = refused_in_c(error)
+                if refusal is not None:
+                    raise refusal from error
                 raise
             if captures.way.sized and found.numbered:
                 captures.without_sizes()

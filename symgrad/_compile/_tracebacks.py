@@ -6,13 +6,15 @@ Tracebacks do not show how a trace gets from one line to the next.
 from __future__ import annotations
 
 import contextlib
+import dis
 import os
 import sys
 import threading
 from collections.abc import Iterator
 from types import TracebackType
 
-from ..errors import SymgradError
+from .._graph import Where
+from ..errors import SymgradError, TraceError
 from ._whose import by_symgrad, installed
 
 #: Seconds after which it is said.
@@ -94,3 +96,26 @@ def _shown(trace: TracebackType | None, refused: bool) -> TracebackType | None:
 
 #: Has no state of its own.
 SHORTENED = Shortened()
+
+
+_RAISE = dis.opmap["RAISE_VARARGS"]
+
+
+def refused_in_c(error: BaseException) -> TraceError | None:
+    """Return what to raise where code that is not Python has said that it takes no traced value.
+
+    None for all other errors: those that Python code raises are the function's own.
+    """
+    trace = error.__traceback__
+    if type(error) is not TypeError or "Traced" not in str(error) or trace is None:
+        return None
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    if code.co_code[trace.tb_lasti] == _RAISE or by_symgrad(code.co_filename):
+        return None
+    return TraceError(
+        f"code that is not Python was given a traced value, which has no numbers yet: {error}. "
+        "Write instead: the same in Python and NumPy, or sg.pure_callback around it, which has no "
+        f"derivative [{Where(code.co_filename, trace.tb_lineno, code.co_name)}]"
+    )
