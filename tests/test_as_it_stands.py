@@ -575,7 +575,12 @@ class Cell:
 def test_objects_with_arrays_in_them() -> None:
     def density(x: Any) -> Any:
         cell = Cell(x)
-        around = 1.0 / cell.volume() + np.linalg.norm(cell) + np.sum((x @ cell) / np.exp(cell))
+        around = (
+            1.0 / cell.volume()
+            + np.linalg.norm(cell)
+            + np.sum(np.arange(2.0) @ cell)
+            + np.sum((x @ cell) / np.exp(cell))
+        )
         return around + np.sum(np.asarray(cell).view(np.ndarray)[0] * np.dot(np.ones(2), cell))
 
     np.testing.assert_allclose(sg.grad(density)(X), slopes(density, X), rtol=1e-8)

@@ -31,7 +31,7 @@ from .._trace import Reading, Traced
 from ..errors import TraceError
 from ._places import Place, Walk
 from ._reads import COPIED
-from ._twins import ORIGINAL, Followed, Scope, Twin
+from ._twins import ORIGINAL, Followed, Scope, Twin, has_array, of_arrays
 from ._users import ACCESSORS, attributes, python_of, recipe_of, set_attributes, transformed
 from ._versions import length, version_of, version_with_numbers
 
@@ -230,6 +230,8 @@ class Substitutes:
         names = {k: x for k, x in vars(kind).items() if k not in apart}
         bases = tuple(map(self.of, kind.__bases__))
         made: Any = Twin(kind.__name__, bases, names | {ORIGINAL: kind})
+        if has_array(kind):
+            made.__array_ufunc__ = of_arrays
         self._made[id(kind)] = made
         for key, x in self._parts[id(kind)][1]:
             if isinstance(key, str) and (new := self.part(kind, key, x)) is not x:

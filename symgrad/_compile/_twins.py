@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections.abc import Callable
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -70,6 +70,22 @@ class Twin(ABCMeta):
 
     def __hash__(cls) -> int:  # a table by classes has the original ones
         return type.__hash__(vars(cls).get(ORIGINAL, cls))
+
+
+def has_array(kind: type) -> bool:
+    """Tell whether NumPy's functions ask objects of a class for their array, and no more."""
+    own = getattr(kind, "__array__", None)
+    others = "__array_ufunc__", "__array_priority__"
+    return type(own) is FunctionType and not any(hasattr(kind, name) for name in others)
+
+
+def of_arrays(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+    """Call a universal function with the arrays of such objects.
+
+    NumPy itself takes none that is traced from ``__array__``.
+    """
+    given = (x.__array__() if type(x) is type(self) else x for x in inputs)
+    return getattr(ufunc, method)(*given, **options)
 
 
 class Followed:
