@@ -588,3 +588,33 @@ def test_objects_with_arrays_in_them() -> None:
     np.testing.assert_array_equal(
         sg.compile(lambda x: np.asarray(plain) * x[0])(X), plain.sides * X[0]
     )
+
+
+class Registered:
+    """Is told of its heirs, as scikit-learn's estimators are."""
+
+    heirs: ClassVar[list[str]] = []
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        Registered.heirs.append(cls.__name__)
+
+
+class Line(Registered):
+    def __init__(self, slope: float) -> None:
+        self.slope = slope
+
+    def predict(self, x: Any) -> Any:
+        out = np.zeros(2)
+        out[:] = self.slope * np.array([x[0], math.sin(x[1])])
+        return out
+
+
+def test_classes_that_are_told_of_their_heirs() -> None:
+    line = Line(3.0)
+
+    def loss(x: Any) -> Any:
+        return np.sum(line.predict(x)) + Line(x[0]).predict(x)[1]
+
+    np.testing.assert_allclose(sg.grad(loss)(X), slopes(loss, X), rtol=1e-8)
+    assert (Registered.heirs, type(line)) == (["Line"], Line)

@@ -31,7 +31,7 @@ from .._trace import Reading, Traced
 from ..errors import TraceError
 from ._places import Place, Walk
 from ._reads import COPIED
-from ._twins import ORIGINAL, Followed, Scope, Twin, has_array, of_arrays
+from ._twins import Followed, Scope, has_array, of_arrays, twin_of
 from ._users import ACCESSORS, attributes, python_of, recipe_of, set_attributes, transformed
 from ._versions import length, version_of, version_with_numbers
 
@@ -229,7 +229,7 @@ class Substitutes:
         apart = slots | {"__dict__", "__weakref__"}
         names = {k: x for k, x in vars(kind).items() if k not in apart}
         bases = tuple(map(self.of, kind.__bases__))
-        made: Any = Twin(kind.__name__, bases, names | {ORIGINAL: kind})
+        made = twin_of(kind, bases, names)
         if has_array(kind):
             made.__array_ufunc__ = of_arrays
         self._made[id(kind)] = made

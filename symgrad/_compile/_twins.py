@@ -13,6 +13,7 @@ from .._disguise import class_of
 from .._forks import late_module
 from .._trace import flatten
 from ..errors import UnsupportedError
+from ._users import announced
 
 
 class Scope(dict[str, Any]):
@@ -70,6 +71,22 @@ class Twin(ABCMeta):
 
     def __hash__(cls) -> int:  # a table by classes has the original ones
         return type.__hash__(vars(cls).get(ORIGINAL, cls))
+
+
+class _Apart:
+    """A base that is exchanged for others."""
+
+
+def twin_of(kind: type, bases: tuple[type, ...], names: dict[str, Any]) -> Any:
+    """Return a second class for the objects of a class.
+
+    Where a base has ``__init_subclass__``, which has seen the first, it must not see this one.
+    """
+    quiet = announced(kind)
+    made: Any = Twin(kind.__name__, (_Apart,) if quiet else bases, names | {ORIGINAL: kind})
+    if quiet:
+        made.__bases__ = bases
+    return made
 
 
 def has_array(kind: type) -> bool:

@@ -194,19 +194,24 @@ def _is_quiet(meta: type) -> bool:
     )
 
 
+def announced(kind: type) -> bool:
+    """Tell whether a base of a class was told of it when it was made."""
+    return any(
+        "__init_subclass__" in vars(base) and base.__module__ not in ("builtins", "typing")
+        for base in kind.__mro__[1:]
+    )
+
+
 def copied_class(kind: type, packages: frozenset[str] = NONE) -> bool:
     """Tell whether a class can be made a second time, for the same objects, unnoticed."""
     own = [base for base in kind.__mro__ if users_class(base, packages)]
+    slotted = any("__slots__" in vars(base) for base in own)
     return (
         getattr(kind, "__new__", None) is object.__new__
         and users_class(kind, packages)
         and _is_quiet(type(kind))
         # Else its objects lie otherwise in memory than those of the second one.
-        and (len(own) == 1 or not any("__slots__" in vars(base) for base in own))
-        and all(
-            "__init_subclass__" not in vars(base) or base.__module__ in ("builtins", "typing")
-            for base in kind.__mro__
-        )
+        and not (slotted and (len(own) > 1 or announced(kind)))
     )
 
 
