@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._graph import Literal, Node, checked, topological
+from ._graph import Literal, Node, carrying, checked, topological
 from ._guards import Guarded, added, ahead, conditions, in_turn, narrowed, settled
 from ._op import PROJECTIONS, Bodied, Linear, Op
 from ._rewrite import Way, shortcuts
@@ -37,7 +37,7 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
     """
     found = {x: Guarded(t) for x, t in tangents.items()}
     results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
-    order = list(topological(outputs))
+    order = carrying(topological(outputs), outputs)
     ways = shortcuts(order, list(tangents))
     with within():
         for node in order:

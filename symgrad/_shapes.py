@@ -72,51 +72,53 @@ Operator = Callable[[Any, Any], Any]
 Method = Callable[[Any, Any], Any]
 
 
-def _both_ways(of: Callable[[Size, Any, Operator, bool], Any], op: Operator) -> tuple[Method, ...]:
+def _both_ways(
+    of: Callable[[Size, Any, Operator, bool], Any], operate: Operator
+) -> tuple[Method, ...]:
     """Return the methods of an operator: with the size on the left, and on the right."""
     return (
-        lambda size, other: of(size, other, op, False),
-        lambda size, other: of(size, other, op, True),
+        lambda size, other: of(size, other, operate, False),
+        lambda size, other: of(size, other, operate, True),
     )
 
 
-def _of_expressions(size: Size, other: object, op: Operator, swap: bool) -> Any:
+def _of_expressions(size: Size, other: object, operate: Operator, swap: bool) -> Any:
     """Compute with a whole number, which gives a size; with others it is a traced number's."""
     if isinstance(other, (Size, int, np.integer)) and not isinstance(other, bool):
         right = as_expr(as_dim(other))
     elif isinstance(other, Sequence):  # lists are repeated, by as many as there are here
         return NotImplemented
     else:
-        return _lifted(size, other, op, swap)
-    exact = _EXACT.get(op, op)
-    if exact is not op:
+        return _lifted(size, other, operate, swap)
+    exact = _EXACT.get(operate, operate)
+    if exact is not operate:
         check_divisor(size.expr if swap else right)
     return as_size(exact(right, size.expr) if swap else exact(size.expr, right))
 
 
-def _lifted(size: Size, other: object, op: Operator, swap: bool) -> Any:
+def _lifted(size: Size, other: object, operate: Operator, swap: bool) -> Any:
     number = Size.lift(size)
-    return op(other, number) if swap else op(number, other)
+    return operate(other, number) if swap else operate(number, other)
 
 
-def _of_number(size: Size, other: Any, op: Operator, swap: bool) -> Any:
-    return op(other, int(size)) if swap else op(int(size), other)
+def _of_number(size: Size, other: Any, operate: Operator, swap: bool) -> Any:
+    return operate(other, int(size)) if swap else operate(int(size), other)
 
 
-def _comparison(relation: Any, op: Operator) -> Method:
+def _comparison(relation: Any, operate: Operator) -> Method:
     """Return the method of a comparison, which is true or false in the example call."""
 
     def compare(self: Size, other: object) -> Any:
         if isinstance(other, float):
-            exact = op in (operator.eq, operator.ne)
+            exact = operate in (operator.eq, operator.ne)
             if not abs(other) < 2.0**62 or (exact and not other.is_integer()):
-                return op(0, other)
+                return operate(0, other)
             # Whole numbers that are below 2.5, or not, are so for 3, by others as for 2.
-            other = math.ceil(other) if op in (operator.lt, operator.ge) else math.floor(other)
+            other = math.ceil(other) if operate in (operator.lt, operator.ge) else math.floor(other)
         if not isinstance(other, (Size, int, np.integer)):
             return NotImplemented
         right = as_dim(other)
-        truth = op(self.hint, hint(right))
+        truth = operate(self.hint, hint(right))
         guard(relation(self.expr, right, evaluate=False), value_is=truth)
         return truth
 

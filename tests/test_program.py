@@ -460,7 +460,7 @@ def test_what_is_written() -> None:
     assert [leaf["kind"] for leaf in data["leaves"]] == ["literal", "constant"]
     assert [step["op"] for step in data["steps"]] == ["Sin", "Exp", "Multiply", "Add"]
     assert data["steps"][0]["line"][0] == "test_program.py"
-    assert data["guards"] == [["n == 1", False], ["n == 3", True]]
+    assert data["guards"] == [["n == 3", True]]
 
 
 def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:

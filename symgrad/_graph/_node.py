@@ -190,6 +190,21 @@ def topological(outputs: Iterable[LinkedT], limit: int | None = None) -> list[Li
     return list(order)
 
 
+def carrying(order: Sequence[Node], outputs: Sequence[Node]) -> list[Node]:
+    """Return the nodes of ``order`` whose derivatives ``outputs`` need, the inputs too.
+
+    Others are read aside only: factors of a matrix by what is differentiated by the matrix.
+    """
+    if not any(node.op.aside for node in order):
+        return list(order)
+    needed = set(outputs)
+    for node in reversed(order):
+        if node in needed:
+            aside = node.op.aside
+            needed.update(x for k, x in enumerate(node.operands) if k not in aside)
+    return [node for node in order if node in needed]
+
+
 def viewed(node: Node) -> Node:
     """Return what a view, or a view of views, is of; any other node is its own."""
     while node.op.kind == "view":

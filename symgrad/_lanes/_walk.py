@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._graph import Body, Literal, Node, rebuilt, topological
+from .._graph import Body, Literal, Node, carrying, rebuilt, topological
 from .._guards import Guarded, added
 from .._op import AXES, PROJECTIONS, Bodied, Gather, Scatter
 from .._ops import TRANSPOSE
@@ -160,6 +160,8 @@ class _Walk:
                 return self._end(node)
         parts: list[Block] = []
         for k, operand in enumerate(operands_of(node)):
+            if k in node.op.aside:
+                continue
             new = self._through(node, k, self.found.get(operand, ()))
             if new is None:
                 self._cut(operand)
@@ -279,7 +281,7 @@ def nodes_of(block: Block) -> list[Node]:
 
 def reached(outputs: Sequence[Node]) -> list[Node]:
     """Return the nodes, operands first, that reach outputs through nodes with elements."""
-    order = topological(outputs)
+    order = carrying(topological(outputs), outputs)
     needed = set(outputs)
     for node in reversed(order):
         if node in needed and not is_empty(node.shape):

@@ -98,6 +98,11 @@ class Op(LateFields, _Faceted):
         return self.rule if isinstance(self.rule, Linear) else None
 
     @property
+    def aside(self) -> tuple[int, ...]:
+        """The operands through which no derivatives go: see :class:`Products`."""
+        return self.rule.aside if isinstance(self.rule, Products) else ()
+
+    @property
     def products(self) -> Products:
         """The rule of an op whose rule is the products with its Jacobian."""
         assert isinstance(self.rule, Products), self

@@ -63,10 +63,14 @@ class Products:
     jvp:
         ``jvp(tangents, y, *operands, **params)``, where zero tangents are None. Of loops and
         branches ``jvp(tangents, node)``: a function from a result node to its tangent, or None.
+    aside:
+        Operands that are others in another form, as a matrix's factors: the products are those
+        by the others, which these are no part of.
     """
 
     vjp: Callable[..., Any]
     jvp: Callable[..., Any]
+    aside: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def _determinant(name: str, formula: Any, slope: Any, exact: Any, words: Words) 
     op: ArrayOp = define(
         Routine(name, evaluate=lambda a, factors: np.asarray(formula(factors)),
             shape=lambda a, factors: a[:-2], element=no_formula("a determinant"),
-            rule=NoRule("piecewise constant") if slope is None else Products(vjp, jvp),
+            rule=NoRule("piecewise constant") if slope is None else Products(vjp, jvp, aside=(1,)),
             batch=batched_alike(lambda: op), fits=Cores("n n", "n+1 n")),
         Code(Composed(lambda a, factors: formula(factors)),
             source=lambda a, factors: f"{formula.__name__}({factors})", helpers=(formula,)),

@@ -248,10 +248,8 @@ def _solve_vjp(ct: Any, y: Any, a: Any, factors: Any, b: Any, trans: bool) -> An
 
 
 def _solve_jvp(t: Any, y: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
-    source = 0.0 if t[2] is None else t[2]
-    if t[0] is not None:
-        source = source - y @ (t[0] if trans else swapped(t[0]))
-    return SOLVE(a, factors, source, trans=trans)
+    moved = None if t[0] is None else -(y @ (t[0] if trans else swapped(t[0])))
+    return SOLVE(a, factors, added([t[2], moved]), trans=trans)
 
 
 def _solve_series(k: int, y: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
@@ -275,8 +273,8 @@ SOLVE: ArrayOp = define(
         params={"trans": FLAG}, types=lambda a, factors, b, trans: b,
         shape=lambda a, factors, b, trans: b,
         element=no_formula("the solution of a linear system"),
-        rule=Products(_solve_vjp, _solve_jvp), parts=in_pairs("ComplexSolve"), batch=_solve_batch,
-        fits=Cores("n n", "n+1 n", "k n")),
+        rule=Products(_solve_vjp, _solve_jvp, aside=(1,)), parts=in_pairs("ComplexSolve"),
+        batch=_solve_batch, fits=Cores("n n", "n+1 n", "k n")),
     Code(Written(write_solve, (2, 2, 2, 2), small=elimination.solution),
         source=lambda a, factors, b, trans: f"lu_solution({factors}, {b}, {trans})",
         helpers=(lu_solution,)),
