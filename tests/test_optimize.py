@@ -431,9 +431,7 @@ def test_differences_say_why_and_where() -> None:
     expected = original.minimize(untraceable, START)
     np.testing.assert_array_equal(found.x, expected.x)
     assert found.nfev == expected.nfev
-    with pytest.warns(
-        DifferencesWarning, match=r"memoryview: a bytes.*test_optimize\.py:"
-    ):
+    with pytest.warns(DifferencesWarning, match=r"memoryview: a bytes.*test_optimize\.py:"):
         optimize.least_squares(_fails_on_stand_ins, [1.0, 2.0])
     with pytest.warns(DifferencesWarning, match="root takes"):
         optimize.root(lambda x: [memoryview(x)[0] - 1.0], [0.0])
