@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import show
 from .._forward import push_forward
 from .._graph import Literal, Node
 from .._reverse import pull_back
 from .._series import Series
-from .._shapes import show
 from .._trace import Complex, Traced, Tree, as_node, collect, flatten_traced, require_traced
 from ..errors import ArgumentError
 from ._opened import (

@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._broadcast import show
 from .._control import build_branch, build_count, build_scan, build_while
 from .._graph import Node
-from .._shapes import Dimension, Size, as_dim, as_size, same, show
+from .._shapes import Dimension, Size, as_dim, as_size, same
 from .._state import now
 from .._trace import LEAF, Traced, flatten
 from .._trace._known import known_number

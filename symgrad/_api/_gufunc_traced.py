@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import broadcast, is_one, normalize_axis
 from .._ops.np_common import dims
-from .._shapes import Dimension, Shape, broadcast, hint, is_one, normalize_axis, same
+from .._shapes import Dimension, Shape, hint, same
 from .._trace import Complex, Traced, flatten, require_traced
 from .._trace._bind import kind_of
 from ..errors import ArgumentError, DTypeError, ShapeError, UnsupportedError

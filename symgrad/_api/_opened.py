@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import show
 from .._control import INSTEAD, refuse_leaks, rerolled
 from .._graph import Input, Literal, Node, topological, warn_user
 from .._op import registry
-from .._shapes import same, show
+from .._shapes import same
 from .._state import now
 from .._trace import (
     Examples,

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import show
 from .._control import batch_examples
 from .._forks import late_module
 from .._graph import Input, Node
-from .._shapes import Dimension, as_size, same, show
+from .._shapes import Dimension, as_size, same
 from .._state import now, within
 from .._trace import (
     Traced,

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import builtins
 import copy
-import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Mapping
@@ -32,7 +31,15 @@ from ..errors import TraceError
 from ._places import Place, Walk
 from ._reads import COPIED
 from ._twins import Followed, Scope, has_array, of_arrays, twin_of
-from ._users import ACCESSORS, attributes, python_of, recipe_of, set_attributes, transformed
+from ._users import (
+    ACCESSORS,
+    attributes,
+    changed,
+    python_of,
+    recipe_of,
+    set_attributes,
+    transformed,
+)
 from ._versions import length, version_of, version_with_numbers
 
 #: What ``functools.lru_cache`` makes.
@@ -136,13 +143,13 @@ class Substitutes:
 
     def given(self, arguments: Any) -> Any:
         """Return arguments with copies and versions for originals, for a copied function."""
-        return _changed(arguments, self.root) if self._adapted else arguments
+        return changed(arguments, self.root) if self._adapted else arguments
 
     def outside(self, result: Any) -> Any:
         """Return what a copied function has returned with originals for copies."""
         for twin, kind in self._twins:
             object.__setattr__(twin, "__class__", kind)
-        return _changed(result, self.back)
+        return changed(result, self.back)
 
     def of(self, value: Any) -> Any:
         """Return the copy of a value, or the value if it holds nothing new."""
@@ -218,7 +225,7 @@ class Substitutes:
         @functools.wraps(value)
         def call(*args: Any, **kwargs: Any) -> Any:
             named = {k: self.back(x) for k, x in kwargs.items()}
-            return _changed(value(*map(self.back, args), **named), self.root)
+            return changed(value(*map(self.back, args), **named), self.root)
 
         call.cache_clear, call.cache_info = value.cache_clear, value.cache_info  # type: ignore[attr-defined]
         return call
@@ -400,26 +407,5 @@ class Substitutes:
     def _hand_on_attributes(self, value: Any, made: Any, before: dict[str, Any]) -> None:
         now = dict(attributes(made))
         if now.keys() != before.keys() or not all(now[k] is x for k, x in before.items()):
-            changed = {k: x if before.get(k, made) is x else self.kept(x) for k, x in now.items()}
-            set_attributes(value, before, changed)
-
-
-def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a nested value with its leaves and its dataclasses changed."""
-    kind = type(value)
-    if kind in (tuple, list):
-        parts = [_changed(x, change) for x in value]
-        return value if all(map(operator.is_, parts, value)) else kind(parts)
-    if kind is dict:
-        named = {k: _changed(x, change) for k, x in value.items()}
-        return value if all(map(operator.is_, named.values(), value.values())) else named
-    new = change(value)
-    if new is value and dataclasses.is_dataclass(kind):
-        names = [f.name for f in dataclasses.fields(value)]
-        before = [getattr(value, name) for name in names]
-        after, twin = [_changed(x, change) for x in before], change(kind)
-        if twin is not kind or not all(map(operator.is_, before, after)):
-            new = object.__new__(twin)
-            for name, x in zip(names, after, strict=True):
-                object.__setattr__(new, name, x)
-    return new
+            after = {k: x if before.get(k, made) is x else self.kept(x) for k, x in now.items()}
+            set_attributes(value, before, after)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import hashlib
 import marshal
+import operator
 import pickle
 import sys
 from abc import ABCMeta
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from types import (
     BuiltinFunctionType,
@@ -275,3 +277,24 @@ def is_read(value: Any) -> bool:
     return kind in (SimpleNamespace, Namespace) or (
         users_class(kind) and not isinstance(value, Enum)
     )
+
+
+def changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a nested value with its leaves and its dataclasses changed."""
+    kind = type(value)
+    if kind in (tuple, list):
+        parts = [changed(x, change) for x in value]
+        return value if all(map(operator.is_, parts, value)) else kind(parts)
+    if kind is dict:
+        named = {k: changed(x, change) for k, x in value.items()}
+        return value if all(map(operator.is_, named.values(), value.values())) else named
+    new = change(value)
+    if new is value and dataclasses.is_dataclass(kind):
+        names = [f.name for f in dataclasses.fields(value)]
+        before = [getattr(value, name) for name in names]
+        after, twin = [changed(x, change) for x in before], change(kind)
+        if twin is not kind or not all(map(operator.is_, before, after)):
+            new = object.__new__(twin)
+            for name, x in zip(names, after, strict=True):
+                object.__setattr__(new, name, x)
+    return new

@@ -15,13 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._batch import batch
+from .._broadcast import show
 from .._graph import BODIES, RULE, Body, Input, Literal, Node, Rule, apply
 from .._graph._types import TOKEN
 from .._guards import Guarded, of_any
 from .._op import FLAG, BranchOp, Products, Words, define
 from .._reverse import pull_back
 from .._rewrite import rewrite
-from .._shapes import Dimension, same, show
+from .._shapes import Dimension, same
 from .._state import now
 from .._trace import Traced, as_node, cast, close_conditions, fresh, substitute
 from ..errors import ArgumentError, ShapeError

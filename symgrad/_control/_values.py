@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import show
 from .._graph import Input, Node, defined_at
 from .._graph._types import promote
-from .._shapes import same, show
+from .._shapes import same
 from .._trace import Traced, Tree, as_node, as_traced, flatten_traced, is_value
 from .._trace._bind import kind_of
 from .._trace._views import Layout, layout_of

@@ -13,9 +13,10 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.printing.c import C99CodePrinter
 
+from .._broadcast import aligned
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._op import ArrayOp, Placing, Reader, Reduce, Scan, readers
-from .._shapes import Shape, aligned, as_expr
+from .._shapes import Shape, as_expr
 from .._spell import fraction_of
 from ..errors import UnsupportedError
 from ._instructions import TYPES, Writer, bare, constant, map_text

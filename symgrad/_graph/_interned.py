@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._broadcast import show
 from .._forks import free_in_children
 from .._op import Op
-from .._shapes import MOST_BYTES, Dim, Shape, hint, show
+from .._shapes import MOST_BYTES, Dim, Shape, hint
 from .._state import at, now, within
 from ..errors import OutOfMemoryError
 from ._node import Node, Static, topological

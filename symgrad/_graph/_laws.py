@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import sympy as sp
 
+from .._broadcast import broadcast, show
 from .._op import (
     AXES,
     AXIS,
@@ -31,7 +32,7 @@ from .._op import (
     is_size,
     registry,
 )
-from .._shapes import Shape, agree, as_size, broadcast, hint, show
+from .._shapes import Shape, agree, as_size, hint
 from ..errors import SymgradError
 from ._body import Body, Rule, bodies, size_symbols
 from ._leaves import Constant, Input, Iota, Literal, SizeOf

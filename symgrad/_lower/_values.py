@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._broadcast import aligned
 from .._graph import Input, Iota, Literal, Node, SizeOf, topological
 from .._op import (
     ArrayOp,
@@ -30,7 +31,7 @@ from .._op import (
 )
 from .._runtime import OUT_OF_RANGE
 from .._runtime._interface import constant_text, llvm_type, memory_type
-from .._shapes import Shape, aligned
+from .._shapes import Shape
 from .._state import now
 from ..errors import UnsupportedError
 from ._emitter import INDEPENDENT, Emitter

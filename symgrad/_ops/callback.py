@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._broadcast import show
 from .._forks import free_in_children
 from .._op import (
     COUNT,
@@ -33,7 +34,7 @@ from .._op import (
     define,
     several,
 )
-from .._shapes import agree, show
+from .._shapes import agree
 from .._spell import spell
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from .linear import batched_alike, no_formula

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._broadcast import show
 from .._op import LETTERS, ArrayOp, Code, Contract, Products, Words, define
-from .._shapes import Shape, same, show
+from .._shapes import Shape, same
 from ..errors import ShapeError
 from .movement import by_rows
 from .operands import alike

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._broadcast import show
 from .._op import INTEGER, ORDER, SHAPE, SIZE, ArrayOp, Assemble, Code, Linear, View, Words, define
 from .._shapes import (
     Dimension,
@@ -19,7 +20,6 @@ from .._shapes import (
     dim_product,
     evaluate_dim,
     same,
-    show,
 )
 from .._spell import spell
 from ..errors import ShapeError

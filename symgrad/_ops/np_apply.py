@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import normalize_axis
 from .._op import composite
-from .._shapes import normalize_axis
 from ..errors import ArgumentError, ShapeError
 from .np_common import Sample, as_array, numbers, reshaped
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._broadcast import broadcast, show
 from .._graph import Iota, Node, require_numbers
 from .._op import registry
-from .._shapes import Dim, Shape, Size, as_dim, broadcast, require_length, same, show
+from .._shapes import Dim, Shape, Size, as_dim, require_length, same
 from ..errors import ShapeError
 from .movement import BROADCAST, RESHAPE, TRANSPOSE
 from .regions import SLICE, whole

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import broadcast, normalize_axis, show
 from .._late import loaded
 from .._op import composite
-from .._shapes import as_dim, as_size, broadcast, hint, normalize_axis, same, show
+from .._shapes import as_dim, as_size, hint, same
 from ..errors import ShapeError
 from .gathers import SCATTER
 from .np_common import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import normalize_axis, show
 from .._op import composite
-from .._shapes import normalize_axis, show
 from ..errors import ShapeError
 from .movement import DIAG_EMBED, DIAGONAL
 from .np_common import as_array, dims, iota, join, on, reshaped, spread

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import show
 from .._op import composite
-from .._shapes import hint, show
+from .._shapes import hint
 from ..errors import ArgumentError, ShapeError
 from .contract import CONTRACT
 from .movement import DIAGONAL

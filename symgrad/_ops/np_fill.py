@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import broadcast, normalize_axes, normalize_axis
 from .._op import composite, refuse
-from .._shapes import Size, as_size, broadcast, normalize_axes, normalize_axis
+from .._shapes import Size, as_size
 from ..errors import ArgumentError, UnsupportedError
 from .np_common import (
     along,

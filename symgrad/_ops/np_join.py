@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import normalize_axis, show
 from .._op import composite
-from .._shapes import dim_product, normalize_axis, same, show
+from .._shapes import dim_product, same
 from ..errors import ArgumentError, DTypeError, ShapeError
 from .np_common import (
     as_array,

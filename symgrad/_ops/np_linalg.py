@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import broadcast, show
 from .._late import linalg
 from .._op import composite, refuse
-from .._shapes import as_size, broadcast, show
+from .._shapes import as_size
 from ..errors import ShapeError
 from .banded import BAND_LU, BAND_SOLVE
 from .complex_factorizations import det_parts, log_det, sign_parts

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import normalize_axes
 from .._late import special
 from .._op import composite
-from .._shapes import normalize_axes
 from .logic import STOP_GRADIENT
 from .np_common import Sample, Samples, as_array, as_float, join, join_parts, numbers, on
 

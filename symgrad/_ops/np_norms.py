@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import normalize_axes, normalize_axis, show
 from .._op import composite
-from .._shapes import normalize_axes, normalize_axis, show
 from ..errors import ArgumentError, ShapeError
 from .np_common import abs_square, as_array, as_float, dims, join, on
 from .np_reductions import largest

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import broadcast, normalize_axis, show
 from .._op import composite
-from .._shapes import Size, as_size, broadcast, normalize_axis, show
+from .._shapes import Size, as_size
 from ..errors import ArgumentError, DTypeError, IndexingError, ShapeError
 from .gathers import GATHER
 from .indexing import getitem

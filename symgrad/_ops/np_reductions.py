@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import normalize_axes, normalize_axis, show
 from .._op import Op, Reduce, composite
-from .._shapes import as_dim, hint, normalize_axes, normalize_axis, show
+from .._shapes import as_dim, hint
 from .._state import now
 from ..errors import ArgumentError, NumberError, ShapeError, UnsupportedError
 from .np_common import as_array, declared, dims, join, on, reshaped, sum_type

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import normalize_axis
 from .._op import composite
-from .._shapes import as_dim, dim_product, normalize_axis, require_length
+from .._shapes import as_dim, dim_product, require_length
 from ..errors import ArgumentError, ShapeError
 from .np_common import (
     as_array,

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import normalize_axes, normalize_axis, show
 from .._op import composite
-from .._shapes import as_size, dim_product, normalize_axes, normalize_axis, show
+from .._shapes import as_size, dim_product
 from ..errors import ShapeError, UnsupportedError
 from .np_common import as_array, declared, dims, is_one, join, on, permute, reshaped, sizes
 

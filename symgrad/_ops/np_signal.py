@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import normalize_axis
 from .._op import composite
-from .._shapes import Size, normalize_axis, require_length, under
+from .._shapes import Size, require_length, under
 from ..errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from .gathers import GATHER, SCATTER
 from .np_common import (

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._broadcast import normalize_axes, normalize_axis
 from .._op import composite, refuse
-from .._shapes import Size, as_dim, guard, hint, normalize_axes, normalize_axis
+from .._shapes import Size, as_dim, guard, hint
 from .._state import now
 from ..errors import ArgumentError, DTypeError, ShapeError, TraceError, UnsupportedError
 from .complex_order import as_complex_type

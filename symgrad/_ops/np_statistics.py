@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import normalize_axes, show
 from .._op import Op, composite
-from .._shapes import normalize_axes, show
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from .gathers import SCATTER
 from .np_common import (

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._shapes import Dimension, Shape, agree, as_dim, as_size, same, show
+from .._broadcast import show
+from .._shapes import Dimension, Shape, agree, as_dim, as_size, same
 
 
 def alike(operands: Sequence[Any], dtype: Any) -> str | None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._broadcast import show
 from .._op import AXES, Code, Linear, NoRule, Products, Recurrence, Reduce, Words, define
-from .._shapes import Shape, as_size, show
+from .._shapes import Shape, as_size
 from . import complex_order
 from .movement import BROADCAST, RESHAPE, TRANSPOSE, inverse
 from .scans import exclusive_products

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._broadcast import show
 from .._op import AXIS, FLAG, ArrayOp, Code, Linear, Products, Scan, Words, define
-from .._shapes import agree, show
+from .._shapes import agree
 from .movement import BROADCAST
 from .operands import alike
 from .regions import ASSEMBLE, SLICE, whole

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._broadcast import show
 from .._op import (
     AXES,
     COUNT,
@@ -29,7 +30,7 @@ from .._op import (
     Words,
     define,
 )
-from .._shapes import Shape, agree, as_dim, as_size, show
+from .._shapes import Shape, agree, as_dim, as_size
 from .._spell import spell
 from .gathers import GATHER, counted, front, index_parts, lifted_indices, scatter_place
 from .movement import BROADCAST, RESHAPE

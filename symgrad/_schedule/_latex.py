@@ -9,9 +9,10 @@ from typing import Any
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from .._broadcast import aligned
 from .._graph import Iota, Literal, Node, SizeOf
 from .._op import PROJECTIONS, ArrayOp, Bodied, Map, Words, readers
-from .._shapes import aligned, as_expr
+from .._shapes import as_expr
 from .._symbolic import index_symbols, readable_number
 from .._symbolic._named import rename_bound
 from .._symbolic._over import BY_NAME

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._broadcast import show
 from .._graph import Body, Node, leaf_value
 from .._op import Bodied, Op
 from .._ops.movement import by_rows
-from .._shapes import evaluate_dim, show
+from .._shapes import evaluate_dim
 from .._state import now
 from ..errors import ArgumentError, BranchError, ShapeError
 from ._steps import Steps, body_program

@@ -14,10 +14,11 @@ from typing import Any
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from .._broadcast import aligned
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._op import ArrayOp, Words, readers
 from .._parse import MAX_POWER_BITS, power_bits
-from .._shapes import Shape, aligned, as_expr
+from .._shapes import Shape, as_expr
 from ..errors import UnsupportedError
 from ._binders import cases, hides_cases, replaced, unevaluated
 from ._constants import as_formula, exact_number, readable_number

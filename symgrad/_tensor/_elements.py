@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._broadcast import aligned
 from .._forks import cached_property
 from .._graph import Constant, Input, Node, as_sympy
 from .._op import ArrayOp, readers
-from .._shapes import aligned, as_expr
+from .._shapes import as_expr
 from .._symbolic import derivative_of
 from ..errors import UnsupportedError
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from .._broadcast import normalize_axes
 from .._graph._types import check_dtype
 from .._op import registry
 from .._ops import CAST, getitem
 from .._ops.gathers import GATHER
 from .._ops.indexing import in_range
-from .._shapes import normalize_axes
 from .._trace import Complex, Traced
 from .._trace._arrays import ArrayMethods, add_operators, declines
 from .._trace._calls import call

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import broadcast, show
 from .._graph import Iota, Node
 from .._op import registry
 from .._ops.gathers import GATHER
 from .._ops.indexing import getitem, in_range
 from .._ops.np_common import as_array, is_traced
 from .._ops.updates import PUT, WRITER
-from .._shapes import Shape, Size, as_dim, broadcast, dim_product, same, show
+from .._shapes import Shape, Size, as_dim, dim_product, same
 from ..errors import DTypeError, IndexingError, ShapeError, TraceError
 from ._bind import as_node, bind_nodes, cast, require_bounds
 from ._examples import decided_mask

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from .._broadcast import broadcast, is_one, show
 from .._graph import Constant, Literal, Node, SizeOf, apply, require_numbers
 from .._graph._types import SUPPORTED, WEAK, Kind, array_type, check_dtype, resolve
 from .._op import ArrayOp, Map, Op, registry
 from .._ops import BROADCAST, CAST, RESHAPE
 from .._ops.np_common import held
-from .._shapes import NEGATIVE, Shape, Size, as_dim, broadcast, hint, is_one, show
+from .._shapes import NEGATIVE, Shape, Size, as_dim, hint
 from .._state import now
 from ..errors import ArgumentError, ShapeError
 

@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._broadcast import show
 from .._graph import Input, own_rules, scipy_call
 from .._op import refused, registry
-from .._shapes import show
 from ..errors import TraceError
 from ._examples import decided, undecided, unknown
 from ._known import known_number, known_value

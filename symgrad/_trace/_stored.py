@@ -12,10 +12,11 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any, Self
 
+from .._broadcast import show
 from .._graph import Node, Where, user_line
 from .._op import registry
 from .._ops.regions import within as inside
-from .._shapes import Shape, show
+from .._shapes import Shape
 from .._state import now, within
 from ..errors import TraceError
 from ._arrays import ArrayMethods

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._broadcast import show
 from .._disguise import array_class, stands_for
 from .._graph import Constant, Where
 from .._graph._types import check_dtype
@@ -15,7 +16,7 @@ from .._op import Op, registry
 from .._ops import RESHAPE, getitem
 from .._ops.indexing import basic_region
 from .._ops.np_common import as_array, holds_traced
-from .._shapes import Shape, Size, as_dim, as_size, dim_product, show
+from .._shapes import Shape, Size, as_dim, as_size, dim_product
 from .._state import now, within
 from ..errors import TraceError
 from ._arrays import add_operators

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._broadcast import aligned
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, element_count
 from .._op import Evidence, Words
 from .._rewrite import is_length
-from .._shapes import aligned
 from ..errors import UnsupportedError, VerificationError
 from ._matrices import Element, Matrix, Position, reads
 from ._measured import Nudge, rule_of

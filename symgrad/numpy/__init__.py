@@ -40,11 +40,9 @@ from ._creation import (
     copy,
     empty,
     empty_like,
-    eye,
     fromfunction,
     full,
     full_like,
-    identity,
     indices,
     linspace,
     logspace,
@@ -55,13 +53,22 @@ from ._creation import (
     ones_like,
     r_,
     require,
-    tri,
     zeros,
     zeros_like,
 )
 from ._iterators import fromiter, ndenumerate, nditer, vectorize
 from ._outside import of_file
-from ._sized import bartlett, blackman, hamming, hanning, tril_indices, triu_indices
+from ._sized import (
+    bartlett,
+    blackman,
+    eye,
+    hamming,
+    hanning,
+    identity,
+    tri,
+    tril_indices,
+    triu_indices,
+)
 
 __all__ = [
     "arange",

@@ -314,36 +314,6 @@ def logspace(
 # ---------------------------------------------------------------- matrices
 
 
-def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *args: Any, **options: Any) -> Any:
-    """Make ones on a diagonal; the sizes may be symbolic.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> import symgrad.numpy as np
-    >>> sg.compile(lambda x: x + np.eye(x.shape[0]))(np.zeros((2, 2)))
-    array([[1., 0.],
-           [0., 1.]])
-    """
-    if not symbolic(N, M):
-        return assignable(np.eye(N, M, k, dtype, *args, **options))
-    rows, columns = indices((N, N if M is None else M), sparse=True)
-    return (rows + k == columns).astype(_dtype(dtype))
-
-
-def identity(n: Any, dtype: Any = None, **options: Any) -> Any:
-    """Make the identity matrix; its size may be symbolic."""
-    return eye(n, dtype=float if dtype is None else dtype, **options)
-
-
-def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, **options: Any) -> Any:
-    """Make ones at and below a diagonal; the sizes may be symbolic."""
-    if not symbolic(N, M):
-        return assignable(np.tri(N, M, k, dtype, **options))
-    rows, columns = indices((N, N if M is None else M), sparse=True)
-    return (rows + k >= columns).astype(_dtype(dtype))
-
-
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Make the index arrays of a grid; its sizes may be symbolic."""
     if not symbolic(dimensions):
@@ -412,7 +382,7 @@ c_ = _Bracket(np.c_, lambda parts: np.concatenate(
 
 __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "c_",
-    "copy", "empty", "empty_like", "eye", "fromfunction", "full", "full_like", "identity",
+    "copy", "empty", "empty_like", "fromfunction", "full", "full_like",
     "indices", "linspace", "logspace", "mgrid", "ndarray", "ogrid", "ones", "ones_like", "r_",
-    "require", "tri", "zeros", "zeros_like",
+    "require", "zeros", "zeros_like",
 ]  # fmt: skip

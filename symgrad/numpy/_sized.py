@@ -1,6 +1,6 @@
-"""What NumPy makes of a number of elements, where that is an open size.
+"""Windows, frequencies, diagonals and triangles that are made of numbers of elements.
 
-For numbers each is NumPy's own.
+These may be open sizes; of numbers each is NumPy's own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .._shapes import Size
-from ._creation import arange
+from .._trace._namespace import assignable
+from ._creation import _dtype, arange, indices, symbolic
 
 Made = Callable[..., Any]
 
@@ -67,6 +68,36 @@ def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
 @_sized(np.fft.rfftfreq, 1)
 def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
     return arange(n // 2 + 1) * (1.0 / (n * d))
+
+
+def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *args: Any, **options: Any) -> Any:
+    """Make ones on a diagonal; the sizes may be symbolic.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> import symgrad.numpy as np
+    >>> sg.compile(lambda x: x + np.eye(x.shape[0]))(np.zeros((2, 2)))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    if not symbolic(N, M):
+        return assignable(np.eye(N, M, k, dtype, *args, **options))
+    rows, columns = indices((N, N if M is None else M), sparse=True)
+    return (rows + k == columns).astype(_dtype(dtype))
+
+
+def identity(n: Any, dtype: Any = None, **options: Any) -> Any:
+    """Make the identity matrix; its size may be symbolic."""
+    return eye(n, dtype=float if dtype is None else dtype, **options)
+
+
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, **options: Any) -> Any:
+    """Make ones at and below a diagonal; the sizes may be symbolic."""
+    if not symbolic(N, M):
+        return assignable(np.tri(N, M, k, dtype, **options))
+    rows, columns = indices((N, N if M is None else M), sparse=True)
+    return (rows + k >= columns).astype(_dtype(dtype))
 
 
 def _triangle(original: Made, ours: Made) -> Made:

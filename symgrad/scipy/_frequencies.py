@@ -184,3 +184,57 @@ def chirp(
         )
     angle = 2 * math.pi * turns + phi * (math.pi / 180)
     return np.exp(1j * angle) if complex else np.cos(angle)
+
+
+@replaces(scipy.signal.lombscargle)
+def lombscargle(
+    x: Any, y: Any, freqs: Any, *, precenter: bool = False, normalize: Any = False,
+    weights: Any = None, floating_mean: bool = False,
+) -> Any:  # fmt: skip
+    """Periodogram of samples at any times, as ``scipy.signal.lombscargle``.
+
+    Sine and cosine are shifted in time so that they are orthogonal (Zechmeister and Kürster,
+    Astronomy and Astrophysics 496 (2009), 577), by the shift ``tau/frequency``.
+
+    Examples
+    --------
+    >>> t, y = np.array([0.0, 1.0, 2.5, 4.0]), np.array([1.0, 0.0, -1.0, 0.5])
+    >>> sg.grad(lambda w: lombscargle(t, y, np.array([1.2]) * w)[0])(1.0).round(6)
+    np.float64(0.083024)
+    """
+    if isinstance(normalize, bool):
+        normalize = "normalize" if normalize else "power"
+    if normalize not in ("power", "normalize", "amplitude"):
+        raise ValueError(
+            "Normalize must be: False (or 'power'), True (or 'normalize'), or 'amplitude'."
+        )
+    x, y, freqs = floats(x), floats(y), floats(freqs)
+    w = np.ones_like(y) if weights is None else floats(weights)
+    if not (x.ndim == 1 and x.shape == y.shape == w.shape):
+        raise ValueError("Parameters x, y, weights must be 1-D arrays of equal non-zero length!")
+    if freqs.ndim != 1:
+        raise ValueError("Parameter freqs must be a 1-D array of non-zero length!")
+    w = w / np.sum(w)
+    y = y - np.mean(y) if precenter else y
+    mean = np.sum(w * y) if floating_mean else 0.0
+
+    def about(tau: Any) -> Any:
+        """Return the sums over cosines and sines that are shifted by an angle."""
+        angle = freqs[:, np.newaxis] * x - tau
+        cos, sin = np.cos(angle), np.sin(angle)
+        c, s = (cos @ w, sin @ w) if floating_mean else (0.0, 0.0)
+        cc = (cos * cos) @ w
+        return cc - c * c, 1.0 - cc - s * s, (cos * sin) @ w - c * s, (
+            cos @ (w * y) - mean * c, sin @ (w * y) - mean * s)  # fmt: skip
+
+    cc, ss, cs, _ = about(0.0)
+    tau = 0.5 * np.arctan2(2.0 * cs, cc - ss)
+    cc, ss, _, (yc, ys) = about(tau[:, np.newaxis])
+    least = np.finfo(np.float64).epsneg
+    a, b = yc / np.maximum(cc, least), ys / np.maximum(ss, least)
+    if normalize == "amplitude":
+        return (a + 1j * b) * np.exp(1j * tau)
+    power = 2.0 * (a * yc + b * ys)
+    if normalize == "power":
+        return power * (x.shape[0] / 4.0)
+    return power * (0.5 / (np.sum(w * y * y) - mean**2))

@@ -39,6 +39,7 @@ from ._frequencies import (
     freqz_sos,
     freqz_zpk,
     gausspulse,
+    lombscargle,
     sawtooth,
     square,
 )
@@ -51,7 +52,6 @@ from ._spectra import (
     detrend,
     extended,
     istft,
-    lombscargle,
     periodogram,
     spectrogram,
     stft,
