@@ -280,11 +280,15 @@ def nodes_of(block: Block) -> list[Node]:
 
 
 def reached(outputs: Sequence[Node]) -> list[Node]:
-    """Return the nodes, operands first, that reach outputs through nodes with elements."""
+    """Return the nodes, operands first, that reach outputs through nodes with elements.
+
+    What truth values and whole numbers are made of has no derivatives through them.
+    """
     order = carrying(topological(outputs), outputs)
     needed = set(outputs)
     for node in reversed(order):
-        if node in needed and not is_empty(node.shape):
+        flows = node.dtype.kind == "f" or isinstance(node.op, Bodied)
+        if node in needed and flows and not is_empty(node.shape):
             needed.update(node.operands)
     return [node for node in order if node in needed]
 
