@@ -24,7 +24,9 @@ import symgrad.numpy as snp
 import symgrad.scipy as ssp
 from symgrad._op import registry
 from symgrad.errors import DTypeError, TraceError, UnsupportedError
+from symgrad.scipy import interpolate as si
 from symgrad.scipy import linalg, special, stats
+from symgrad.scipy.spatial.transform import Rotation
 
 
 @pytest.fixture(autouse=True)
@@ -362,3 +364,68 @@ def test_options_of_layout_and_subclasses() -> None:
         np.testing.assert_array_equal(sg.compile(f)(x), f(x))
     with pytest.raises(UnsupportedError, match=r"order='F' .*order='C'"):
         sg.compile(lambda x: np.empty_like(x, order="F"))(x)
+
+
+AT = np.arange(6.0)
+MADE: dict[str, tuple[str, Any]] = {
+    "CubicSpline": ("interpolate", lambda m: m.CubicSpline(AT, AT**2 - 3.0).roots()),
+    "PchipInterpolator": ("interpolate", lambda m: m.PchipInterpolator(AT, AT**2).solve(2.0)),
+    "BSpline": ("interpolate", lambda m: m.BSpline.basis_element(AT[:4])(AT[:4])),
+    "design_matrix": ("interpolate", lambda m: m.BSpline.design_matrix(AT[3:5], np.arange(9.0), 3)),
+    "RectBivariateSpline": (
+        "interpolate",
+        lambda m: m.RectBivariateSpline(AT, AT, np.outer(AT, AT)).integral(0, 1, 0, 2),
+    ),
+    "RBFInterpolator": (
+        "interpolate", lambda m: m.RBFInterpolator(AT[:, None], AT, neighbors=3)([[1.5]])
+    ),
+    "RegularGridInterpolator": (
+        "interpolate", lambda m: m.RegularGridInterpolator((AT,), AT**2, method="pchip")([1.5])
+    ),
+    "KDTree": ("spatial", lambda m: m.KDTree(AT[:, None]).count_neighbors(m.KDTree([[0.5]]), 1.0)),
+    "Rotation": (
+        "spatial.transform",
+        lambda m: (m.Rotation.from_euler("zxz", [0.1, 0.2, 0.3]) ** 2).mean().as_quat(),
+    ),
+    "Slerp": (
+        "spatial.transform",
+        lambda m: m.Slerp([0, 1], m.Rotation.from_rotvec(np.eye(3)[:2]))(0.5).as_matrix(),
+    ),
+    "gaussian_kde": ("stats", lambda m: m.gaussian_kde(AT).integrate_box_1d(0.0, 1.0)),
+    "sparse": (
+        "sparse",
+        lambda m: m.linalg.eigsh(m.diags([AT + 1.0, AT[1:], AT[1:]], [0, 1, -1]).tocsc(), 2)[0],
+    ),
+    "kron": (
+        "sparse", lambda m: m.tril(m.kron(m.eye_array(2), m.csr_array(np.outer(AT, AT)))).sum()
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_objects_of_plain_values_are_scipys(name: str) -> None:
+    """Of which all methods are there: changing one import changes nothing outside of traces."""
+    module, use = MADE[name]
+    ours, theirs = (
+        importlib.import_module(f"{root}scipy.{module}") for root in ("symgrad.", "")
+    )  # fmt: skip
+    found, wanted = use(ours), use(theirs)
+    assert type(found) is type(wanted)
+    dense = [x.toarray() if hasattr(x, "toarray") else x for x in (found, wanted)]
+    np.testing.assert_allclose(*dense)
+
+
+def test_objects_of_plain_values_are_read_by_traces() -> None:
+    spline, turn = si.CubicSpline(AT, AT**2), Rotation.from_euler("z", 0.3)
+    assert isinstance(spline, si.CubicSpline)
+    assert isinstance(spline, si.PPoly)
+    assert isinstance(turn, Rotation)
+    np.testing.assert_allclose(sg.grad(lambda t: spline(t))(1.5), 3.0)
+
+    def turned(v: Any) -> Any:
+        return (turn * Rotation.from_rotvec(v) * turn).apply([1.0, 0.0, 0.0])
+
+    v = np.array([0.1, 0.2, 0.3])
+    steps = 1e-6 * np.eye(3)
+    want = np.stack([(turned(v + h) - turned(v - h)) / 2e-6 for h in steps], axis=1)
+    np.testing.assert_allclose(sg.jacobian(turned)(v), want, rtol=1e-7, atol=1e-9)

@@ -157,7 +157,8 @@ def _object(value: Any) -> Any:
     for base in kind.__mro__:
         if base.__name__ in OBJECTS and base.__module__.startswith("scipy."):
             module, name, parts = OBJECTS[base.__name__]
-            return getattr(late_module(MODULES[module]), name)(*parts(value))
+            made = getattr(late_module(MODULES[module]), name)
+            return getattr(made, "ours", made)(*parts(value))  # now, outside of the trace
     if kind.__module__ == "scipy.stats._distn_infrastructure" and hasattr(value, "dist"):
         # `prior = scipy.stats.norm(0.0, 2.0)`; it holds a distribution of its own.
         original = vars(sys.modules["scipy.stats"]).get(value.dist.name)

@@ -12,12 +12,12 @@ from .._ops.np_common import is_traced
 from .._ops.np_linalg import solve_banded
 from .._trace._namespace import holds
 from ._pieces import axis_of, beside, moved, search, take, wrapped
-from ._replacing import floats, refuse_option
+from ._replacing import Standing, floats, refuse_option
 
 # ---------------------------------------------------------------- splines by their basis
 
 
-class BSpline:
+class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
     """A spline by coefficients of its basis, as ``scipy.interpolate.BSpline``.
 
     Parameters
@@ -49,7 +49,7 @@ class BSpline:
         return np.moveaxis(self.c, self.axis, 0)
 
     def _like(self, t: Any, rows: Any, k: int) -> BSpline:
-        return BSpline(t, np.moveaxis(rows, 0, self.axis), k, self.extrapolate, self.axis)
+        return BSpline.ours(t, np.moveaxis(rows, 0, self.axis), k, self.extrapolate, self.axis)
 
     @property
     def tck(self) -> tuple[Any, Any, int]:
@@ -118,7 +118,7 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     """
     if ext != 0:
         refuse_option("splev", "ext", ext, "ext=0")
-    spline = tck if isinstance(tck, BSpline) else BSpline(*tck)
+    spline = tck if isinstance(tck, BSpline) else BSpline.ours(*tck)
     return spline(x, der)
 
 
@@ -193,7 +193,7 @@ def make_interp_spline(
     n = x.shape[0]
     join = traced_numpy.concatenate
     if k == 0:
-        return BSpline(join([x, x[-1:]]), values, 0, axis=axis)
+        return BSpline.ours(join([x, x[-1:]]), values, 0, axis=axis)
     piece = None  # of each place: known where the knots follow from the places
     if t is None:
         if left or right:
@@ -218,19 +218,19 @@ def make_interp_spline(
         *(np.broadcast_to(floats(v), y.shape[1:])[None] for _, v in right),
     ]).reshape((count, -1))  # fmt: skip
     if piece is None:  # knots of other places, or traced ones
-        basis = BSpline(t, np.eye(count), k)
+        basis = BSpline.ours(t, np.eye(count), k)
         first, last = ([basis(x[e], d)[None] for d, _ in c] for e, c in ((0, left), (-1, right)))
         found = np.linalg.solve(join([*first, basis(x), *last]), known)
     else:
         own = np.eye(k + 1)  # the splines that are not zero at an end
-        first = [BSpline(t[: 2 * k + 2], own, k)(x[0], order) for order, _ in left]
-        last = [BSpline(t[-2 * k - 2 :], own, k)(x[-1], order) for order, _ in right]
+        first = [BSpline.ours(t[: 2 * k + 2], own, k)(x[0], order) for order, _ in left]
+        last = [BSpline.ours(t[-2 * k - 2 :], own, k)(x[-1], order) for order, _ in right]
         piece = np.clip(piece, k, count - 1)
         rows = join([*(v[None] for v in first), _nonzero(x, t, k, piece), *(v[None] for v in last)])
         none, one = np.zeros(len(left), int), np.ones(len(right), int)
         starts = join([none, piece - k, one * (count - k - 1)])
         found = solve_banded((k, k), _band(rows, starts, k), known)
-    return BSpline(t, np.moveaxis(found.reshape((count, *y.shape[1:])), 0, axis), k, axis=axis)
+    return BSpline.ours(t, np.moveaxis(found.reshape((count, *y.shape[1:])), 0, axis), k, axis=axis)
 
 
 def _nonzero(x: Any, t: Any, k: int, piece: Any) -> Any:
@@ -271,7 +271,7 @@ def _conditions(given: Any) -> list[Any]:
     return list(given)
 
 
-class BivariateSpline:
+class BivariateSpline(metaclass=Standing, of=scipy.interpolate.BivariateSpline):
     """A spline of two variables, as ``scipy.interpolate.BivariateSpline``.
 
     Parameters
@@ -304,12 +304,12 @@ class BivariateSpline:
         y = np.clip(y, self.ty[self.ky], self.ty[-self.ky - 1])
         if grid:
             x, y = np.atleast_1d(x), np.atleast_1d(y)
-            rows = BSpline(self.tx, self.c, self.kx)(x, dx)
-            return BSpline(self.ty, rows, self.ky, axis=1)(y, dy)
+            rows = BSpline.ours(self.tx, self.c, self.kx)(x, dx)
+            return BSpline.ours(self.ty, rows, self.ky, axis=1)(y, dy)
         shape = np.broadcast_shapes(x.shape, y.shape)
         x, y = (np.broadcast_to(v, shape) for v in (x, y))
-        by_x = BSpline(self.tx, self.c, self.kx)(x, dx)
-        by_y = BSpline(self.ty, np.eye(int(self.c.shape[1])), self.ky)(y, dy)
+        by_x = BSpline.ours(self.tx, self.c, self.kx)(x, dx)
+        by_y = BSpline.ours(self.ty, np.eye(int(self.c.shape[1])), self.ky)(y, dy)
         return np.sum(by_x * by_y, axis=-1)
 
     def ev(self, xi: Any, yi: Any, dx: int = 0, dy: int = 0) -> Any:
@@ -317,7 +317,7 @@ class BivariateSpline:
         return self(xi, yi, dx, dy, grid=False)
 
 
-class RectBivariateSpline(BivariateSpline):
+class RectBivariateSpline(BivariateSpline, of=scipy.interpolate.RectBivariateSpline):
     """The spline through values on a grid, as ``scipy.interpolate.RectBivariateSpline``.
 
     Examples

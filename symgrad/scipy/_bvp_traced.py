@@ -228,7 +228,7 @@ def solve_bvp(
         h = np.diff(x)
         met = np.all(np.abs(gaps) < 2 / 3 * h * 5e-2 * tol * (1 + np.abs(inside)))
         met &= np.all(np.abs(problem.conditions(y, *p)) < (tol if bc_tol is None else bc_tol))
-        spline = CubicHermiteSpline(x, y, f, axis=1)
+        spline = CubicHermiteSpline.ours(x, y, f, axis=1)
         # Lobatto's rule with five points; at both ends there is nothing left.
         sums = 32 / 45 * np.sum((1.5 * gaps / h / (1 + np.abs(inside))) ** 2, axis=0)
         for side in (-0.5, 0.5):
@@ -245,7 +245,7 @@ def solve_bvp(
     y, *p = _first(problem.parts(u))
     yp = problem.slopes(x, y, *p)
     return OptimizeResult(
-        sol=CubicHermiteSpline(x, y, yp, axis=1), p=p[0] if p else None, x=x, y=y, yp=yp,
+        sol=CubicHermiteSpline.ours(x, y, yp, axis=1), p=p[0] if p else None, x=x, y=y, yp=yp,
         rms_residuals=rms, niter=end.steps, status=status, message=MESSAGE, success=ok,
     )  # fmt: skip
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.interpolate
 
 from .. import numpy as traced_numpy
 from .._ops.np_linalg import solve_banded
 from ..errors import ArgumentError, ShapeError
-from ._replacing import floats, refuse_option
+from ._replacing import Standing, floats, refuse_option
 
 take = traced_numpy.take
 search = traced_numpy.searchsorted
@@ -38,7 +39,7 @@ def wrapped(x: Any, first: Any, last: Any) -> Any:
 # ---------------------------------------------------------------- pieces of polynomials
 
 
-class PPoly:
+class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
     """Polynomials in pieces, as ``scipy.interpolate.PPoly``.
 
     Parameters
@@ -87,7 +88,7 @@ class PPoly:
         for _ in range(nu):
             powers = np.arange(len(c) - 1, 0, -1.0)
             c = beside(powers, c) * c[:-1] if len(c) > 1 else 0.0 * c
-        return PPoly(c, self.x, self.extrapolate, self.axis)
+        return PPoly.ours(c, self.x, self.extrapolate, self.axis)
 
     def antiderivative(self, nu: int = 1) -> PPoly:
         """Return the integral from the first of the ends, ``nu`` times."""
@@ -102,7 +103,7 @@ class PPoly:
             sums = np.cumsum(whole * width, axis=0)
             start = traced_numpy.concatenate([0.0 * sums[:1], sums[:-1]])
             c = traced_numpy.concatenate([higher, start[None]])
-        return PPoly(c, self.x, self.extrapolate, self.axis)
+        return PPoly.ours(c, self.x, self.extrapolate, self.axis)
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """Return the integral from a to b."""
@@ -119,7 +120,7 @@ class PPoly:
         return turns * (whole(last, 0, True) - whole(first, 0, True)) + ends[0] - ends[1]
 
 
-class CubicHermiteSpline(PPoly):
+class CubicHermiteSpline(PPoly, of=scipy.interpolate.CubicHermiteSpline):
     """Cubic pieces with given values and slopes, as ``scipy.interpolate.CubicHermiteSpline``.
 
     Examples
@@ -154,7 +155,7 @@ def _end(condition: Any) -> tuple[int, Any]:
     return order, value
 
 
-class CubicSpline(CubicHermiteSpline):
+class CubicSpline(CubicHermiteSpline, of=scipy.interpolate.CubicSpline):
     """The cubic spline through points, as ``scipy.interpolate.CubicSpline``.
 
     Parameters
@@ -271,7 +272,7 @@ def _tridiagonal(below: Any, main: Any, above: Any, right: Any) -> Any:
     return solve_banded((1, 1), band, right)
 
 
-class PchipInterpolator(CubicHermiteSpline):
+class PchipInterpolator(CubicHermiteSpline, of=scipy.interpolate.PchipInterpolator):
     """Cubic pieces that are monotone where the values are, as SciPy's ``PchipInterpolator``.
 
     Fritsch and Butland, SIAM J. Sci. Stat. Comput. 5 (1984): weighted harmonic means of slopes.
@@ -308,7 +309,7 @@ def _end_slope(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
     return np.where(np.sign(d) != np.sign(m0), 0.0, np.where(steep, 3 * m0, d))
 
 
-class Akima1DInterpolator(CubicHermiteSpline):
+class Akima1DInterpolator(CubicHermiteSpline, of=scipy.interpolate.Akima1DInterpolator):
     """Cubic pieces with slopes from the nearest four, as SciPy's ``Akima1DInterpolator``.
 
     H. Akima, J. ACM 17 (1970); ``method="makima"``: modified, with fewer overshoots.

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
+from .._state import now
 from .._trace._namespace import holds
 from ..errors import UnsupportedError
 
 Function = Callable[..., Any]
+T = TypeVar("T")
 
 
 def replaces(original: Function) -> Callable[[Function], Function]:
@@ -29,6 +31,70 @@ def replaces(original: Function) -> Callable[[Function], Function]:
         return function
 
     return decorate
+
+
+def of_scipy(args: tuple[Any, ...], kwargs: dict[str, Any], own: type | None = None) -> bool:
+    """Tell whether a call is SciPy's: outside of traced code, and given nothing traced.
+
+    ``own``: objects that only traced code has, or what it has made.
+    """
+    if now().guards is not None:
+        return False
+    return not any(
+        holds(v, lambda x: is_traced(x) or (own is not None and isinstance(x, own)))
+        for v in (*args, *kwargs.values())
+    )
+
+
+class Standing(type):
+    """The type of classes that stand for SciPy's where values are traced.
+
+    Outside of traced code plain values make objects of SciPy's, which have all its methods; a
+    function that is traced reads their data. ``of``: SciPy's class, whose objects are instances.
+    """
+
+    original: Any
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], names: dict[str, Any], of: Any = None
+    ) -> Standing:
+        made = {k: _made_by(k, x) if isinstance(x, classmethod) else x for k, x in names.items()}
+        cls = super().__new__(mcls, name, bases, made)
+        cls.original = of
+        return cls
+
+    def __init__(cls, name: str, bases: Any, names: Any, of: Any = None) -> None:
+        super().__init__(name, bases, names)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if of_scipy(args, kwargs, cls):
+            return cls.original(*args, **kwargs)
+        return cls.ours(*args, **kwargs)
+
+    def ours(cls: type[T], *args: Any, **kwargs: Any) -> T:
+        """Return an object that takes traced values, of plain ones, too."""
+        made: T = type.__call__(cls, *args, **kwargs)
+        return made
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return super().__instancecheck__(value) or isinstance(value, cls.original)
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(cls.original, name)
+
+
+def _made_by(name: str, method: Any) -> Any:
+    """Return a way to make objects, which outside of traced code is SciPy's."""
+
+    @functools.wraps(method.__func__)
+    def make(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if of_scipy(args, kwargs, cls):
+            return getattr(cls.original, name)(*args, **kwargs)
+        return method.__func__(cls, *args, **kwargs)
+
+    return classmethod(make)
 
 
 def floats(value: Any) -> Any:

@@ -34,7 +34,8 @@ def resample(
     n, least = x.shape[-1], min(x.shape[-1], num)
     known = np.fft.rfft(x)
     if window is not None:  # what SciPy makes of one sample are the window's factors
-        known = known * np.fft.rfft(scipy.signal.resample(np.eye(1, n)[0], n, window=window)).real
+        one = np.eye(1, int(n))[0]
+        known = known * np.fft.rfft(scipy.signal.resample(one, len(one), window=window)).real
     known = known[..., : least // 2 + 1]
     if least % 2 == 0 and num != n:  # half the highest frequency belongs to the one below zero
         middle = known[..., -1:] * (2.0 if num < n else 0.5)

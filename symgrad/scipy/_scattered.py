@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.interpolate
 
 from .. import numpy as traced_numpy
 from ..errors import ShapeError
@@ -21,14 +22,14 @@ from ._pieces import (
     search,
     take,
 )
-from ._replacing import floats, refuse_option
+from ._replacing import Standing, floats, refuse_option
 
 # ---------------------------------------------------------------- tables
 
 _DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 
 
-class interp1d:  # noqa: N801 - SciPy's name
+class interp1d(metaclass=Standing, of=scipy.interpolate.interp1d):  # noqa: N801 - SciPy's name
     """Interpolation in a table, as ``scipy.interpolate.interp1d``.
 
     Places outside of the table have the fill value, nan also where SciPy raises. ``solved`` has
@@ -74,11 +75,13 @@ class interp1d:  # noqa: N801 - SciPy's name
     def _within(self, x: Any) -> Any:
         if isinstance(self.kind, int) and self.kind > 0:
             solved = self.solved
-            spline = BSpline(*solved) if solved else make_interp_spline(self.x, self.y, self.kind)
+            spline = (
+                BSpline.ours(*solved) if solved else make_interp_spline(self.x, self.y, self.kind)
+            )
             return spline(x)
         if self.kind == "linear":
             slope = np.diff(self.y, axis=0) / beside(np.diff(self.x), self.y)
-            return PPoly(traced_numpy.stack([slope, self.y[:-1]]), self.x)(x)
+            return PPoly.ours(traced_numpy.stack([slope, self.y[:-1]]), self.x)(x)
         last = self.x.shape[0] - 1
         if self.kind in ("previous", 0):
             row = search(self.x, x, side="right") - 1
@@ -95,7 +98,7 @@ class interp1d:  # noqa: N801 - SciPy's name
 _GRID_DEGREES = {"slinear": 1, "cubic": 3, "quintic": 5}
 
 
-class RegularGridInterpolator:
+class RegularGridInterpolator(metaclass=Standing, of=scipy.interpolate.RegularGridInterpolator):
     """Interpolation on a rectangular grid, as ``scipy.interpolate.RegularGridInterpolator``.
 
     Parameters
@@ -164,7 +167,7 @@ class RegularGridInterpolator:
 
     def _at(self, places: list[Any], method: str) -> Any:
         if method == "pchip":
-            return PchipInterpolator(self.grid[0], self.values)(places[0])
+            return PchipInterpolator.ours(self.grid[0], self.values)(places[0])
         if method in _GRID_DEGREES:
             return self._by_splines(places, _GRID_DEGREES[method])
         cells = [
@@ -205,7 +208,7 @@ class RegularGridInterpolator:
             c = spline.c
             knots.append(spline.t)
         first, *rest = [
-            BSpline(t, np.eye(int(t.shape[0]) - k - 1), k)(p)
+            BSpline.ours(t, np.eye(int(t.shape[0]) - k - 1), k)(p)
             for t, p in zip(knots, places, strict=True)
         ]
         value = np.tensordot(first, c, axes=(1, 0))
@@ -228,7 +231,7 @@ def interpn(
     >>> sg.grad(lambda v: interpn((k,), v, [0.25])[0])(np.ones(3))
     array([0.75, 0.25, 0.  ])
     """
-    return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
+    return RegularGridInterpolator.ours(points, values, method, bounds_error, fill_value)(xi)
 
 
 # ---------------------------------------------------------------- scattered points
@@ -257,7 +260,7 @@ KERNELS: dict[str, tuple[Callable[[Any], Any], int]] = {
 }
 
 
-class RBFInterpolator:
+class RBFInterpolator(metaclass=Standing, of=scipy.interpolate.RBFInterpolator):
     """Interpolation by radial functions, as ``scipy.interpolate.RBFInterpolator``.
 
     Parameters

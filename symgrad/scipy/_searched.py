@@ -20,7 +20,7 @@ from .._api._custom import stop_gradient
 from .._op import refuse
 from .._ops.np_common import is_traced
 from .._trace._namespace import holds
-from ._replacing import floats, refuse_option
+from ._replacing import Standing, floats, refuse_option
 from ._scattered import interp1d
 
 _WHY = "the points that are searched are to be numbers; values, and places to look at, are traced"
@@ -38,7 +38,7 @@ def _numbers(points: Any, function: Any) -> Any:
     return points
 
 
-class KDTree:
+class KDTree(metaclass=Standing, of=scipy.spatial.KDTree):
     """Points whose nearest ones are found, as ``scipy.spatial.KDTree``.
 
     Parameters
@@ -87,7 +87,7 @@ def _places(given: tuple[Any, ...]) -> Any:
     return traced_numpy.stack(np.broadcast_arrays(*map(floats, axes)), axis=-1)
 
 
-class LinearNDInterpolator:
+class LinearNDInterpolator(metaclass=Standing, of=scipy.interpolate.LinearNDInterpolator):
     """Values that are linear on each simplex, as ``scipy.interpolate.LinearNDInterpolator``.
 
     Parameters
@@ -134,7 +134,7 @@ class LinearNDInterpolator:
         return np.where((found >= 0).reshape((*found.shape, *rest)), total, self.fill_value)
 
 
-class NearestNDInterpolator:
+class NearestNDInterpolator(metaclass=Standing, of=scipy.interpolate.NearestNDInterpolator):
     """Values of the nearest points, as ``scipy.interpolate.NearestNDInterpolator``.
 
     Examples
@@ -182,10 +182,10 @@ def griddata(
     known = np.asarray(_places((_numbers(points, scipy.interpolate.griddata),)))
     if known.ndim == 1 or known.shape[-1] == 1:
         fill = "extrapolate" if method == "nearest" else fill_value
-        table = interp1d(known.reshape(-1), values, method, axis=0, fill_value=fill)
+        table = interp1d.ours(known.reshape(-1), values, method, axis=0, fill_value=fill)
         return table(xi[0] if isinstance(xi, tuple) else xi)
     if method == "nearest":
-        return NearestNDInterpolator(known, values, rescale)(xi)
+        return NearestNDInterpolator.ours(known, values, rescale)(xi)
     if method != "linear":
         refuse_option("griddata", "method", method, "method='linear', or RBFInterpolator")
-    return LinearNDInterpolator(known, values, fill_value, rescale)(xi)
+    return LinearNDInterpolator.ours(known, values, fill_value, rescale)(xi)

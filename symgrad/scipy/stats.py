@@ -45,7 +45,7 @@ from ._inference import (
     yeojohnson,
     yeojohnson_llf,
 )
-from ._replacing import floats
+from ._replacing import Standing, floats
 from ._sample_tests import (
     chisquare,
     f_oneway,
@@ -250,7 +250,7 @@ multivariate_t = Multivariate(scipy.stats.multivariate_t, _multivariate_t)
 dirichlet = Multivariate(scipy.stats.dirichlet, _dirichlet)
 
 
-class gaussian_kde:  # noqa: N801 - SciPy's name
+class gaussian_kde(metaclass=Standing, of=scipy.stats.gaussian_kde):  # noqa: N801 - SciPy's name
     """A density estimated by normal ones at points, as ``scipy.stats.gaussian_kde``.
 
     Parameters

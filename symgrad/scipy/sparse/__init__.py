@@ -30,7 +30,7 @@ from ..._forks import late_module
 from ..._trace._namespace import holds, offering
 from ...errors import ShapeError, UnsupportedError
 from .._fates import reasons
-from .._replacing import floats
+from .._replacing import floats, of_scipy
 from ._entries import ByElements, Entries, entries, issparse, kind_of
 
 __all__ = [
@@ -53,12 +53,24 @@ __all__ = [
 _join = traced_numpy.concatenate
 
 
+def _replaces(ours: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a function stand for SciPy's of its name, which computes with plain matrices."""
+
+    @functools.wraps(ours)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if of_scipy(args, kwargs, Entries):
+            return getattr(scipy.sparse, ours.__name__)(*args, **kwargs)
+        return ours(*args, **kwargs)
+
+    return function
+
+
 class _Format(type):
     """The type of SciPy's formats: calling one makes entries, which are instances of all."""
 
-    def __call__(
-        cls, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False
-    ) -> Entries:
+    def __call__(cls, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False) -> Any:
+        if of_scipy((arg1,), {}, Entries):
+            return getattr(scipy.sparse, cls.__name__)(arg1, shape, dtype, copy)
         form, made = cls.__name__[:3], _kind(cls)
         if not isinstance(arg1, tuple):
             own: Entries = getattr(entries(arg1).of(made), f"to{form}")()
@@ -133,6 +145,7 @@ globals().update(_MAKERS)
 __all__ += sorted(_MAKERS)  # noqa: PLE0605 - they are alike
 
 
+@_replaces
 def diags(
     diagonals: Any, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
 ) -> Entries:
@@ -163,6 +176,7 @@ def diags(
     return Entries(_join(data), np.concatenate(rows), np.concatenate(columns), shape)
 
 
+@_replaces
 def diags_array(
     diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
 ) -> Entries:
@@ -175,9 +189,11 @@ def diags_array(
     array([[1., 0.],
            [0., 2.]])
     """
-    return diags(diagonals, offsets, shape).of(ByElements)
+    found: Entries = diags(diagonals, offsets, shape).of(ByElements)
+    return found
 
 
+@_replaces
 def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = None) -> Entries:
     """Return a matrix by its diagonals, of which element j is in column j, as SciPy does.
 
@@ -205,14 +221,21 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = N
 
 
 def _of_numbers(made: Any) -> Any:
-    """Return what makes a matrix of SciPy's by its entries."""
-    return functools.wraps(made)(lambda *args, **kwargs: entries(made(*args, **kwargs)))
+    """Return what makes a matrix of SciPy's, in traced code by its entries."""
+
+    @functools.wraps(made)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        found = made(*args, **kwargs)
+        return found if of_scipy((), {}) else entries(found)
+
+    return function
 
 
 eye, eye_array = _of_numbers(scipy.sparse.eye), _of_numbers(scipy.sparse.eye_array)
 identity = _of_numbers(scipy.sparse.identity)
 
 
+@_replaces
 def kron(A: Any, B: Any, format: Any = None) -> Entries:
     """Return the Kronecker product, as ``scipy.sparse.kron``.
 
@@ -250,6 +273,7 @@ def _put_at(kind: Any, found: Any, shape: Any) -> Entries:
     )
 
 
+@_replaces
 def vstack(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
     """Return matrices below each other, as ``scipy.sparse.vstack``.
 
@@ -262,6 +286,7 @@ def vstack(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
     return _placed(blocks, True, False)
 
 
+@_replaces
 def hstack(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
     """Return matrices beside each other, as ``scipy.sparse.hstack``.
 
@@ -274,6 +299,7 @@ def hstack(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
     return _placed(blocks, False, True)
 
 
+@_replaces
 def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Entries:
     """Return matrices along the diagonal, as ``scipy.sparse.block_diag``.
 
@@ -286,6 +312,7 @@ def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Entries:
     return _placed(mats, True, True)
 
 
+@_replaces
 def bmat(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
     """Return a matrix of rows of blocks, as ``scipy.sparse.bmat``; None stands for zeros.
 
@@ -325,6 +352,7 @@ def _lengths(lines: Any, axis: int) -> list[int]:
     return found
 
 
+@_replaces
 def block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Entries:
     """Return a matrix of rows of blocks, as ``scipy.sparse.block_array``.
 
@@ -335,7 +363,8 @@ def block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Entrie
     >>> sg.grad(lambda t: sparse.block_array([[None, t * A], [A, None]]).sum())(3.0)
     np.float64(2.0)
     """
-    return bmat(blocks).of(ByElements)
+    found: Entries = bmat(blocks).of(ByElements)
+    return found
 
 
 def refusing(names: Callable[[str], Any], module: str) -> Callable[[str], Any]:

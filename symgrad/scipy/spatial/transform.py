@@ -22,7 +22,7 @@ from ... import numpy as traced_numpy
 from ..._trace._namespace import offering
 from ...errors import ShapeError
 from .._fates import reasons
-from .._replacing import floats, refuse_option
+from .._replacing import Standing, floats, refuse_option
 
 __all__ = ["Rotation"]
 
@@ -34,7 +34,7 @@ def _sinc(x: Any) -> Any:
     return np.sinc(x / np.pi)
 
 
-class Rotation:
+class Rotation(metaclass=Standing, of=scipy.spatial.transform.Rotation):
     """Rotations of space, one or many, as ``scipy.spatial.transform.Rotation``.
 
     Made by ``from_quat``, ``from_matrix``, ``from_rotvec``, ``from_euler`` or ``identity``; kept as
@@ -159,7 +159,7 @@ class Rotation:
 
     def inv(self) -> Rotation:
         """Return the rotations back."""
-        return Rotation(self._quat * np.array([-1.0, -1.0, -1.0, 1.0]), False)
+        return Rotation.ours(self._quat * np.array([-1.0, -1.0, -1.0, 1.0]), False)
 
     def magnitude(self) -> Any:
         """Return the angles, from 0 to pi."""
@@ -168,17 +168,20 @@ class Rotation:
 
     def __mul__(self, other: Rotation) -> Rotation:
         x, y, z, w = (self._quat[..., k] for k in range(4))
-        a, b, c, d = (other._quat[..., k] for k in range(4))
+        a, b, c, d = (other.as_quat()[..., k] for k in range(4))  # perhaps one of SciPy's
         parts = [
             w * a + x * d + y * c - z * b,
             w * b - x * c + y * d + z * a,
             w * c + x * b - y * a + z * d,
             w * d - x * a - y * b - z * c,
         ]
-        return Rotation(_stack(parts, axis=-1), False)
+        return Rotation.ours(_stack(parts, axis=-1), False)
+
+    def __rmul__(self, other: Any) -> Rotation:
+        return Rotation.ours(floats(other.as_quat()), False) * self
 
     def __getitem__(self, index: Any) -> Rotation:
-        return Rotation(self._quat[index], False)
+        return Rotation.ours(self._quat[index], False)
 
     def __len__(self) -> int:
         if self._quat.ndim == 1:
