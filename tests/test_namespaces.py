@@ -429,3 +429,16 @@ def test_objects_of_plain_values_are_read_by_traces() -> None:
     steps = 1e-6 * np.eye(3)
     want = np.stack([(turned(v + h) - turned(v - h)) / 2e-6 for h in steps], axis=1)
     np.testing.assert_allclose(sg.jacobian(turned)(v), want, rtol=1e-7, atol=1e-9)
+
+
+class _Shifted(si.CubicSpline):
+    def shifted(self, t: Any) -> Any:
+        return self(t - 1.0)
+
+
+def test_a_class_derived_from_a_version_is_what_it_says() -> None:
+    spline = _Shifted(AT, AT**2)
+    assert type(spline) is _Shifted
+    assert spline.shifted(2.5) == pytest.approx(2.25)
+    assert sg.grad(spline.shifted)(2.5) == pytest.approx(3.0)
+    assert not isinstance(si.CubicSpline(AT, AT), _Shifted)

@@ -108,6 +108,26 @@ def test_lengths_asked_for_are_traced_twice(name: str) -> None:
     assert g.traces == 2
 
 
+def test_an_error_leaves_lengths_open() -> None:
+    g = sg.compile(lambda x, y: np.sum(x * y) / len(x), backend="numpy")
+    for n in (5, 7):
+        g(vector(n), vector(n))
+    with pytest.raises(ValueError, match="broadcast"):
+        g(vector(5), vector(7))
+    traces = g.traces
+    for n in (9, 11, 30):
+        assert g(vector(n), vector(n)) == pytest.approx(np.mean(vector(n) ** 2), 1e-6)
+    assert g.traces == traces
+
+
+def test_where_numbers_are_needed_lengths_are_numbers() -> None:
+    """Each has a trace, as the loop over rows of text has no open length."""
+    g = sg.compile(lambda x: sum(x[k] * len(f"{len(x)}") for k in range(len(x))), backend="numpy")
+    for n in (3, 4, 5, 12):
+        np.testing.assert_allclose(g(vector(n)), np.sum(vector(n)) * len(str(n)), rtol=1e-6)
+    assert g.traces == 4
+
+
 def rows(x: Any) -> Any:
     return np.stack([x, x**2], axis=1)
 

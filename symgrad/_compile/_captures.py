@@ -110,6 +110,7 @@ class Captures:
         self._packages = self._known = NONE
         self.needed: set[int] = set()
         self._in_place: frozenset[str] = frozenset()
+        self._before = self.way
         self._floats: dict[str, Any] = {}
         self._loose: set[str] = set()
         self._opaque: frozenset[CodeType] = frozenset()

@@ -51,6 +51,7 @@ class Standing(type):
 
     Outside of traced code plain values make objects of SciPy's, which have all its methods; a
     function that is traced reads their data. ``of``: SciPy's class, whose objects are instances.
+    A class that is derived from one is what it says.
     """
 
     original: Any
@@ -60,14 +61,15 @@ class Standing(type):
     ) -> Standing:
         made = {k: _made_by(k, x) if isinstance(x, classmethod) else x for k, x in names.items()}
         cls = super().__new__(mcls, name, bases, made)
-        cls.original = of
+        if of is not None:
+            cls.original = of
         return cls
 
     def __init__(cls, name: str, bases: Any, names: Any, of: Any = None) -> None:
         super().__init__(name, bases, names)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if of_scipy(args, kwargs, cls):
+        if "original" in vars(cls) and of_scipy(args, kwargs, cls):
             return cls.original(*args, **kwargs)
         return cls.ours(*args, **kwargs)
 
@@ -77,7 +79,8 @@ class Standing(type):
         return made
 
     def __instancecheck__(cls, value: Any) -> bool:
-        return super().__instancecheck__(value) or isinstance(value, cls.original)
+        own = vars(cls).get("original", ())
+        return super().__instancecheck__(value) or isinstance(value, own)
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
@@ -90,7 +93,7 @@ def _made_by(name: str, method: Any) -> Any:
 
     @functools.wraps(method.__func__)
     def make(cls: Any, *args: Any, **kwargs: Any) -> Any:
-        if of_scipy(args, kwargs, cls):
+        if "original" in vars(cls) and of_scipy(args, kwargs, cls):
             return getattr(cls.original, name)(*args, **kwargs)
         return method.__func__(cls, *args, **kwargs)
 
