@@ -206,9 +206,11 @@ _row("gennorm", _complete(
         z < 0, 0.5 * special.gammaincc(1 / beta, np.abs(z) ** beta),
         0.5 + 0.5 * special.gammainc(1 / beta, np.abs(z) ** beta),
     ),
-    ppf=lambda q, beta: (
-        np.sign(q - 0.5)
-        * special.gammainccinv(1 / beta, 2 * np.minimum(q, 1 - q)) ** (1 / beta)
+    # In the middle, where the power's base is 0, it is a line: beyond, its slope is infinite.
+    ppf=lambda q, beta: np.where(
+        q == 0.5, (q - 0.5) * 2.0 / beta * special.gamma(1 / beta),
+        np.sign(q - 0.5) * special.gammainccinv(
+            1 / beta, np.where(q == 0.5, 0.5, 2 * np.minimum(q, 1 - q))) ** (1 / beta),
     ),
     symmetric=True,
 ), **_LINE, valid=_positive)  # fmt: skip
