@@ -123,7 +123,8 @@ class Series:
             at(node.where)
             if node.op.kind in PROJECTIONS or isinstance(node.op, Bodied):
                 raise self._refused(node)
-            stack.extend((x, order) for x in node.operands)
+            aside = node.op.aside
+            stack.extend((x, order) for k, x in enumerate(node.operands) if k not in aside)
             if _by_slopes(node.op):
                 self._add_slopes(node)
                 slopes = (x.node for x in self._slopes[node] if isinstance(x, Traced))

@@ -29,6 +29,7 @@ import numpy as np
 import pytest
 import scipy.interpolate
 import scipy.stats
+import sympy as sp
 
 import symgrad as sg
 from symgrad.errors import CaptureWarning, SymgradError, UnsupportedError
@@ -1288,3 +1289,20 @@ def test_what_numbers_are_asked_of_is_compared_and_the_rest_are_arguments(
     assert g.traces <= 2
     names("GAPS", np.array([2.0, 3.0, 1.0, np.nan]))
     np.testing.assert_allclose(g(X), SCALE * WEIGHTS, rtol=1e-14)
+
+
+def test_defined_functions_are_told_apart() -> None:
+    """What a function closes over may be another in each call, for lent code, too."""
+    x = sp.Symbol("x")
+    kinds = [
+        sg.define("TwiceOfIt", lambda x: 2 * x), sg.define("CubeOfIt", lambda x: x**3),
+        sg.from_sympy(sp.sin(x), [x]), sg.from_sympy(sp.cos(x), [x]),
+    ]  # fmt: skip
+    slopes = [2.0, 3 * 1.5**2, np.cos(1.5), -np.sin(1.5)]
+    chosen = kinds[0]
+    g = sg.grad(lambda x: chosen(x))
+    for _ in range(2):
+        for chosen, slope in zip(kinds, slopes, strict=True):
+            assert g(1.5) == pytest.approx(slope)
+            assert sg.jvp(lambda x, f=chosen: f(x), (1.5,), (1.0,))[1] == pytest.approx(slope)
+            assert sg.jvp(lambda x: chosen(x), (1.5,), (1.0,))[1] == pytest.approx(slope)  # noqa: B023
