@@ -1306,3 +1306,49 @@ def test_defined_functions_are_told_apart() -> None:
             assert g(1.5) == pytest.approx(slope)
             assert sg.jvp(lambda x, f=chosen: f(x), (1.5,), (1.0,))[1] == pytest.approx(slope)
             assert sg.jvp(lambda x: chosen(x), (1.5,), (1.0,))[1] == pytest.approx(slope)  # noqa: B023
+
+
+def _module(name: str, **names: Any) -> Any:
+    made = types.ModuleType(name)
+    vars(made).update(names)
+    return made
+
+
+#: What reads a name, and what the name stands for in turn: the first as everyone calls it.
+OTHERS: dict[str, tuple[Any, list[Any]]] = {
+    "ufunc": (lambda sin: lambda x: sin(x), [np.sin, np.cos, np.exp]),
+    "function": (lambda mean: lambda x: mean(x), [np.mean, np.sum, np.prod]),
+    "builtin": (lambda add: lambda x: add(x, x * x), [operator.add, operator.mul]),
+    "python's": (lambda sum: lambda x: sum(x * x), [sum, max, np.sum]),  # noqa: A006
+    "module": (lambda np: lambda x: np.sin(x), [np, _module("np", sin=np.cos)]),
+    "type": (lambda float64: lambda x: float64(x[0]) * x[1], [np.float64, lambda z: 2 * z]),
+    "class": (
+        lambda A: lambda x: A.f(x),
+        [type("A", (), {"f": np.sin}), type("A", (), {"f": np.cos})],
+    ),
+    "in a dict": (lambda d: lambda x: d["sin"](x), [{"sin": np.sin}, {"sin": np.cos}]),
+    "attribute": (lambda h: lambda x: h.sin(x), [_module("h", sin=f) for f in (np.sin, np.cos)]),
+    "default": (lambda sin: lambda x, sin=sin: sin(x), [np.sin, np.cos]),
+    "partial": (lambda f: functools.partial(lambda f, x: f(x), f), [np.sin, np.cos]),
+    "compiled": (lambda f: lambda x: f(x), [sg.compile(lambda x: x**2), sg.compile(np.cos)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_a_name_stands_for_may_be_another(name: str) -> None:
+    """In functions of one code, which share what is compiled, and are answered by none's."""
+    make, others = OTHERS[name]
+    x, v = np.array([1.5, 2.5]), np.ones(2)
+    for other in [*others, *others]:
+        want = (np.asarray(make(other)(x + 1e-6)) - make(other)(x - 1e-6)) / 2e-6
+        for f in (make(other), make(other)):
+            np.testing.assert_allclose(sg.jvp(f, (x,), (v,))[1], want, rtol=1e-5, err_msg=name)
+
+
+def test_a_global_function_may_be_another() -> None:
+    space: dict[str, Any] = {"sin": np.sin}
+    exec("def f(x): return sin(x)", space)
+    g = sg.grad(space["f"])
+    for f, slope in ((np.sin, np.cos(1.0)), (np.cos, -np.sin(1.0)), (np.sin, np.cos(1.0))):
+        space["sin"] = f
+        assert g(1.0) == pytest.approx(slope)

@@ -218,6 +218,16 @@ def _defaults(walk: Walk, f: FunctionType, at: At, enter: Enter) -> None:
         walk.visit(value, at.within(f"{text}.__kwdefaults__[{key!r}]", key, place))
 
 
+#: What everyone calls modules. Such names of a module's are not watched: no one has another there,
+#: and a function that reads nothing else needs no looks.
+_USUAL = {"np": ("numpy",), "sp": ("sympy", "scipy"), "sg": ("symgrad",),
+          "plt": ("matplotlib.pyplot",)}  # fmt: skip
+
+
+def _is_usual(name: str, value: Any) -> bool:
+    return isinstance(value, ModuleType) and value.__name__ in _USUAL.get(name, (name,))
+
+
 def _globals(walk: Walk, f: FunctionType, at: At, names: Names) -> None:
     scope = walk.scopes[id(f.__globals__)] = f.__globals__
     enter = walk.enters(scope, at.fixed)
@@ -234,7 +244,8 @@ def _globals(walk: Walk, f: FunctionType, at: At, names: Names) -> None:
             value = scope[key]
             if at.fixed == FIXED:  # else a copy has other clocks
                 warn_of_clocks(key, value, f.__code__)
-            if walk.taken_as_fixed(value):
+            usual = _is_usual(key, value) and of_library(value, walk.packages)
+            if usual or walk.taken_as_fixed(value):
                 here = walk.constant(value)
             walk.visit(value, at.within(here, key, enter(key, value)))
         elif key in builtins:

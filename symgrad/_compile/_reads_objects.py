@@ -39,18 +39,12 @@ _MAKING = frozenset(
     ("__init__", "__new__", "__post_init__", "__init_subclass__", "__class__", "type")
 )
 
-#: Names of modules that everyone gives them; they are not watched where nothing else is.
-_USUAL = {"np": "numpy", "sp": ("sympy", "scipy"), "sg": "symgrad", "plt": "matplotlib.pyplot"}
-
 
 def read_module(walk: Walk, module: ModuleType, at: At) -> None:
     """Look at what the code may read of a module of the user's."""
-    if of_library(module, walk.packages):
-        usual = _USUAL.get(at.name, ())
-        if module.__name__ not in (usual, at.name) and module.__name__ not in usual:
-            walk.note(at.text, "is", module, at.name)
-        return
     walk.note(at.text, "is", module, at.name)
+    if of_library(module, walk.packages):
+        return
     enter = walk.enters(module, at.fixed)
     _names_of(walk, at.text, module, at.name)
     there = vars(module)
@@ -164,8 +158,7 @@ def read_instance(walk: Walk, value: Any, at: At) -> None:
     """Look at an object's attributes, and at its class."""
     kind, packages = type(value), walk.packages
     if isinstance(value, (BuiltinFunctionType, np.ufunc)):
-        if getattr(value, "__name__", "") != at.name:
-            walk.note(at.text, "is", value, at.name)
+        walk.note(at.text, "is", value, at.name)
         return
     if kind is not SimpleNamespace and not users_class(kind, packages):
         _read_foreign(walk, value, at)
