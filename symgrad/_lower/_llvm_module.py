@@ -16,11 +16,19 @@ from ._simd_variants import Definition, definitions
 #: calls: each of them takes LLVM two milliseconds, and in long bodies hardly saves time.
 MOST_INLINED = 1200
 
+#: Of loops of few fixed turns so many are written out by LLVM, and share registers with what is
+#: around them: of short programs. In those of more, such as the steps of a solver with 40 unknowns,
+#: that takes a third of the time to compile, and no call is faster for it.
+MOST_WRITTEN_OUT = 8
+
 #: What LLVM is told of a loop by the number of elements that a turn of it takes; 0: nothing.
 #: Where it writes turns out one after the other, it may add up what they give in another order.
 _ROLLED = ', !{!"llvm.loop.unroll.disable"}'
+#: ``FEW_TURNS``: it stays a loop if there are more than :data:`MOST_WRITTEN_OUT`.
+FEW_TURNS = -1
 TURNS = {
     0: "",
+    FEW_TURNS: _ROLLED,
     1: ', !{!"llvm.loop.vectorize.enable", i1 false}' + _ROLLED,
     4: ', !{!"llvm.loop.vectorize.width", i32 4}, !{!"llvm.loop.interleave.count", i32 1}'
     + _ROLLED,
@@ -131,5 +139,6 @@ class Module:
         parts += self.declarations.values()
         parts += [f"attributes #{n} = {{ {text} }}" for text, n in self.attributes.items()]
         parts += ["!0 = distinct !{}", '!1 = !{!"llvm.loop.parallel_accesses", !0}']
-        parts += [f"!{k} = distinct !{{!{k}, !1{TURNS[n]}}}" for k, n in enumerate(self.loops, 2)]
+        turns = TURNS if len(self.loops) > MOST_WRITTEN_OUT else TURNS | {FEW_TURNS: ""}
+        parts += [f"!{k} = distinct !{{!{k}, !1{turns[n]}}}" for k, n in enumerate(self.loops, 2)]
         return "\n".join(parts) + "\n"

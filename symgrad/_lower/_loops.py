@@ -12,12 +12,16 @@ from .._graph import Node
 from .._ops.movement import is_single
 from .._shapes import Shape
 from ._emitter import Emitter, size_parameters
+from ._llvm_module import FEW_TURNS
 from ._plan import Store
 from ._segments import MOST, Segments, segments
 from ._values import Place
 
 #: Length of the blocks that sums along the innermost loop are cut into.
 BLOCK = 256
+
+#: Innermost loops of so many turns, a fixed number, are of few turns; of fewer, straight code.
+FEW = range(9, 129)
 
 #: What a chunk is told of its neighbours, in two bits: whether the one before it, and the one
 #: behind it, have added to the elements that they share.
@@ -138,12 +142,17 @@ class Loops:
                 break
             if depth == self.innermost:
                 jump = next(k for k, line in enumerate(closed) if line.startswith("  br i1"))
-                closed[jump] += self.emitter.module.loop(self.turn)
+                closed[jump] += self.emitter.module.loop(self.turn or self.fixed())
             lines += opened + self.emitter.lines[depth + 1]
             closing.append(closed + after.get(depth, []))
         for part in reversed(closing):
             lines += part
         return [*lines, "  ret void"]
+
+    def fixed(self) -> int:
+        """Return what LLVM is told of the innermost loop if its turns are fixed and few, else 0."""
+        extent = self.domain[self.innermost]
+        return FEW_TURNS if isinstance(extent, int) and extent in FEW else 0
 
     def _segments(self, marks: Sequence[int], free: int) -> Segments | None:
         """Cut the body of the innermost loop if it has long chains of functions."""

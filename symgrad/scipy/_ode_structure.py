@@ -145,6 +145,8 @@ class Band(NamedTuple):
 
     def __call__(self, slope: Slope, t: Any, y: Any, shift: Any) -> Solve:
         lower, upper, order, place = self
+        if order is not None:  # of the state's length: a number where it is short
+            order, place = np.reshape(order, y.shape), np.reshape(place, y.shape)
         width, column = lower + upper + 1, traced_numpy.arange(y.shape[0])
         along = _directions(slope, t, y, (column if place is None else place) % width, width)
         column = column[:, np.newaxis]
