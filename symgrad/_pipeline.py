@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ._control import all_of, lockstep, rerolled, tidy
+from ._control import all_of, lockstep, rerolled, tidy, with_one_body
 from ._graph import Node, checked, shared
 from ._lower import Lowered, cut, direct, emit, legalize, numpy_steps, plan, unroll, unrolls
 from ._rewrite import rewrite
@@ -70,6 +70,7 @@ def join(roots: Roots) -> Roots:
 #: From the traced graph to the program.
 SIMPLIFYING = (
     Pass("share", "Shared: equal steps are one", share),
+    Pass("one body", "Shared: loops equal but for numbers have one body", each(with_one_body)),
     Pass("roll", "Rolled: what Python has written out is loops", each(rerolled)),
     Pass("join", "Joined: neighbouring conditions are one", join),
     Pass("rewrite", "Rewritten", each(rewrite)),

@@ -343,7 +343,7 @@ def evaluate_dim(dim: Any, sizes: Mapping[sp.Symbol, int]) -> int:
 def recording() -> Iterator[dict[sp.Basic, bool]]:
     """Collect the guards recorded while the block runs: ``{relation: truth}``."""
     guards: dict[sp.Basic, bool] = {}
-    with within(guards=guards, seeded=set()):
+    with within(guards=guards, pulled={}, seeded=set()):
         yield guards
 
 

@@ -35,6 +35,9 @@ class State(NamedTuple):
         Collects the nodes that were not there before.
     guards:
         Collects relations between sizes, ``{relation: truth}``; None outside of a trace.
+    pulled:
+        Backward loops that have been made in a trace, of stand-ins for their operands; None outside
+        of one.
     seeded:
         The shared generators of random numbers that the function has seeded; None outside of a
         trace.
@@ -73,6 +76,7 @@ class State(NamedTuple):
     numbers: dict[Any, int] | None = None
     made: set[Any] | None = None
     guards: dict[Any, bool] | None = None
+    pulled: dict[Any, Any] | None = None
     seeded: set[str] | None = None
     sizes: frozenset[str] = frozenset()
     examples: Any = None

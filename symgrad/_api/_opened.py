@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._broadcast import show
-from .._control import INSTEAD, refuse_leaks, rerolled
+from .._control import INSTEAD, refuse_leaks, rerolled, with_one_body
 from .._graph import Input, Literal, Node, topological, warn_user
 from .._op import registry
 from .._shapes import same
@@ -176,7 +175,7 @@ def looped(result: Any) -> Any:
     leaves, tree = flatten_traced(result)
     places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Traced)]
     nodes = [leaves[k].node for k in places]
-    found = with_conditions(partial(rerolled, to_come=GRADIENT), nodes)
+    found = with_conditions(lambda x: rerolled(with_one_body(x), to_come=GRADIENT), nodes)
     if found == nodes:
         return result
     for k, node in zip(places, found, strict=True):

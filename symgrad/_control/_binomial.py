@@ -26,7 +26,7 @@ from .._guards import Guarded
 from .._shapes import as_size, guard, hint
 from .._trace import Traced, as_node, substitute
 from ._build import build_while
-from ._loop_pull import Backward, Values, pull_loop
+from ._loop_pull import Backward, Values, pull_by, pull_loop
 from ._parts import Loop, zeros
 
 #: A plan holds for lengths up to so many times that of the example call.
@@ -37,10 +37,9 @@ def pull_slots(
     cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
 ) -> list[Guarded | None]:
     """Return the cotangents of a loop's operands; the loop says how many carries are kept."""
-    loop = Loop.of(node)
-    if any(x.op.kind == "tape" for x in loop.xs):  # read in order alone
+    if any(x.op.kind == "tape" for x in Loop.of(node).xs):  # read in order alone
         return pull_loop(cts, node, wanted)
-    return _Binomial(loop, cts, wanted).operands()
+    return pull_by(_Binomial, cts, node, wanted)
 
 
 def fewest_runs(steps: int, slots: int) -> int:

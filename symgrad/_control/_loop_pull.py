@@ -17,12 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._graph import Body, Input, Literal, Node, SizeOf, element_count, topological, viewed
+from .._graph import Body, Input, Literal, Node, SizeOf, element_count, remade, topological, viewed
 from .._guards import Guard, Guarded, holds, narrowed, of_any
 from .._op import Code, Cython, Libm
 from .._reverse import dependents, pull_back_guarded
 from .._rewrite import rewrite
 from .._shapes import Shape, as_size
+from .._state import now
 from .._trace import Traced, as_node, substitute
 from ._edges import has_edges, is_risky
 from ._narrowing import warn_of_narrowing
@@ -40,7 +41,52 @@ def pull_loop(
     cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
 ) -> list[Guarded | None]:
     """Return the cotangents of a loop's operands for those of its result nodes."""
-    return Backward(Loop.of(node), cts, wanted).operands()
+    return pull_by(Backward, cts, node, wanted)
+
+
+def pull_by(
+    kind: type[Backward], cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
+) -> list[Guarded | None]:
+    """Return the cotangents of a loop's operands by a backward loop of this kind.
+
+    Loops of equal bodies differ in their operands only, as the pieces of a solution from one dose
+    to the next do. The backward loop is made once in a trace, of stand-ins for these.
+    """
+    loop = Loop.of(node)
+    risky = [w and is_risky(x) for w, x in zip(wanted, node.operands, strict=True)]
+    given = [*node.operands, *(ct.value for ct in cts.values())]
+    known = now().pulled
+    if known is None or now().promised or any(x.op.kind == "tape" for x in given):
+        return kind(loop, cts, wanted, risky).operands()
+    outer = [projection.params["index"] for projection in cts]
+    kinds = [(x.shape, x.dtype) for x in given]
+    key = (node.items, *map(tuple, (wanted, risky, outer, kinds)))
+    if key not in known:
+        inside = stand_ins(given, "of")
+        operands, rest = inside[: len(node.operands)], inside[len(node.operands) :]
+        alike = Loop.of(remade(node, tuple(operands)))
+        seeds = {x: Guarded(ct) for x, ct in zip(cts, rest, strict=True)}
+        known[key] = inside, kind(alike, seeds, wanted, risky).operands()
+    inside, found = known[key]
+    return _within(of_any(cts.values()), found, dict(zip(inside, given, strict=True)))
+
+
+def _within(
+    around: Guard, found: Sequence[Guarded | None], values: Mapping[Node, Node]
+) -> list[Guarded | None]:
+    """Return cotangents with ``values`` in the place of stand-ins, where ``around`` holds."""
+    parts = [ct for ct in found if ct is not None]
+    nodes = [x for ct in parts for x in (ct.value, *(condition for condition, _ in ct.guard))]
+    put = iter(substitute(nodes, values))
+    made: list[Guarded | None] = []
+    for ct in found:
+        if ct is None:
+            made.append(None)
+            continue
+        value = next(put)
+        own = tuple((next(put), truth) for _, truth in ct.guard)
+        made.append(Guarded(value, narrowed(around, own) or ()))
+    return made
 
 
 @dataclass
@@ -83,10 +129,15 @@ class Backward:
         Cotangents of its results, by result.
     wanted:
         Which operands' cotangents are asked for.
+    risky:
+        Which of those have been computed in a way whose slope may be infinite.
     """
 
-    def __init__(self, loop: Loop, cts: Mapping[Node, Guarded], wanted: Sequence[bool]) -> None:
-        self.loop, self.wanted = loop, wanted
+    def __init__(
+        self, loop: Loop, cts: Mapping[Node, Guarded], wanted: Sequence[bool],
+        risky: Sequence[bool],
+    ) -> None:  # fmt: skip
+        self.loop, self.wanted, self.risky = loop, wanted, risky
         count = loop.carries
         self.last: list[Node | None] = [None] * count
         self.given: list[_Given] = []
@@ -98,8 +149,6 @@ class Backward:
                 out = loop.body.outputs[k]
                 self.given.append(_Given(k, ct.value, Input(f"ct{k}", out.shape, out.dtype)))
         self.around = of_any(cts.values())
-        given = (*loop.inits, *loop.xs, *loop.consts)
-        self.risky = [w and is_risky(x) for w, x in zip(wanted, given, strict=True)]
         warn_of_narrowing(loop, pick((*loop.slices, *loop.shared), wanted[count:]))
         self.active = self._active()
         # Zero cotangents of carries that are given none do not count in a step either.

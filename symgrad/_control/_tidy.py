@@ -55,32 +55,66 @@ def inlined(outputs: Sequence[Node]) -> list[Node]:
 def merge(outputs: Sequence[Node]) -> list[Node]:
     """Let a loop that does what another one does, and more, take its place."""
     found = list(outputs)
-    while True:
-        swap = _replacement(found)
-        if not swap:
-            return found
-        found = substitute(found, swap)
+    while larger := _larger(found):
+        made = _replaced(found, larger)
+        if made is None:  # one at a time, then
+            first = next(iter(larger))
+            made = _replaced(found, {first: larger[first]})
+            assert made is not None
+        found = made
+    return found
 
 
-def _replacement(outputs: Sequence[Node]) -> dict[Node, Node]:
-    order = topological(outputs)
-    groups: dict[object, list[Node]] = {}
-    for node in order:
-        if node.op.kind == "loop":
-            # Loops made from one another share the input that counts the steps.
-            groups.setdefault(Loop.of(node).step, []).append(node)
-    for group in groups.values():
-        for small in group:
-            for large in group:
-                places = None if small is large else contained(Loop.of(small), Loop.of(large))
-                if places is None or small in set(topological([large])):
-                    continue
-                with within(where=small.where):
-                    return {
-                        n: project(large, places[n.params["index"]], n.op.kind)
-                        for n in order if n.op.kind in PROJECTIONS and n.operands[0] is small
-                    }  # fmt: skip
-    return {}
+#: For a loop another one, and for each of its results the number that it has there.
+Larger = Mapping[Node, tuple[Node, list[int]]]
+
+
+def _larger(outputs: Sequence[Node]) -> Larger:
+    """Return for loops of a graph one that does the same, and more."""
+    loops = [node for node in topological(outputs) if node.op.kind == "loop"]
+    # Loops made from one another share the inputs of their bodies; what one is given, so is the
+    # other.
+    given: dict[tuple[Node, Node], list[Node]] = {}
+    for node in loops:
+        for pair in zip(Loop.of(node).body.inputs[1:], node.operands, strict=True):
+            given.setdefault(pair, []).append(node)
+    found = {}
+    for small in loops:
+        for large in given[Loop.of(small).body.inputs[1], small.operands[0]]:
+            if small is large or large in found:
+                continue
+            places = contained(Loop.of(small), Loop.of(large))
+            if places is not None and small not in set(topological([large])):
+                found[small] = large, places
+                break
+    return found
+
+
+def _replaced(outputs: Sequence[Node], larger: Larger) -> list[Node] | None:
+    """Return ``outputs`` with the results of larger loops; None if these would need each other."""
+    done: dict[Node, Node] = {}
+    begun: set[Node] = set()
+    stack = list(outputs)
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            continue
+        one = larger.get(node.operands[0]) if node.op.kind in PROJECTIONS else None
+        missing = [x for x in (node.operands if one is None else one[:1]) if x not in done]
+        if missing:
+            if not begun.isdisjoint(missing):
+                return None
+            begun.add(node)
+            stack += reversed(missing)
+            continue
+        with within(where=node.where):
+            if one is None:
+                done[node] = remade(node, tuple([done[x] for x in node.operands]))
+            else:
+                large, places = one
+                done[node] = project(done[large], places[node.params["index"]], node.op.kind)
+    return [done[x] for x in outputs]
 
 
 def contained(small: Loop, large: Loop) -> list[int] | None:
@@ -137,18 +171,25 @@ def prune(outputs: Sequence[Node]) -> list[Node]:
         elif node in needed:
             needed.update(node.operands)
     done: dict[Node, Node] = {}
+    tidied: Tidied = {}
     for node in order:
         if node in needed:
             with within(where=node.where):
-                done[node] = _rebuilt(node, plans, done)
+                done[node] = _rebuilt(node, plans, done, tidied)
     return [done[x] for x in outputs]
 
 
-def _rebuilt(node: Node, plans: Mapping[Node, _Kept], done: Mapping[Node, Node]) -> Node:
+#: The bodies that have been tidied, by body, flags of its inputs, and places of its results.
+Tidied = dict[tuple[Body, tuple[bool, ...], tuple[int, ...]], Body]
+
+
+def _rebuilt(
+    node: Node, plans: Mapping[Node, _Kept], done: Mapping[Node, Node], tidied: Tidied
+) -> Node:
     """Return a node of what is kept, from operands of which the same is true."""
     if node in plans:
         return plans[node].rebuilt(
-            node, [done[x] for x in pick(node.operands, plans[node].operands)]
+            node, [done[x] for x in pick(node.operands, plans[node].operands)], tidied
         )
     if node.op.kind in PROJECTIONS:
         [source] = node.operands
@@ -164,33 +205,38 @@ class _Kept:
         self.results = list(results)
         self.places = {k: place for place, k in enumerate(self.results)}
 
-    def rebuilt(self, node: Node, operands: Sequence[Node]) -> Node:
+    def rebuilt(self, node: Node, operands: Sequence[Node], tidied: Tidied) -> Node:
         if node.op.kind == "loop":
-            return self._loop(Loop.of(node), list(operands))
-        items = tuple((k, self._bodies(v) if k == "bodies" else v) for k, v in node.items)
+            return self._loop(Loop.of(node), list(operands), tidied)
+        items = tuple((k, self._bodies(v, tidied) if k == "bodies" else v) for k, v in node.items)
         return apply(node.op, tuple(operands), items, node.shape, node.dtype)
 
-    def _bodies(self, old: Iterable[Body]) -> tuple[Body, ...]:
-        return tuple(
-            Body(pick(b.inputs, self.operands[1:]), tidy([b.outputs[k] for k in self.results]))
-            for b in old
-        )
+    def _bodies(self, old: Iterable[Body], tidied: Tidied) -> tuple[Body, ...]:
+        return tuple(_tidied(b, self.operands[1:], self.results, tidied) for b in old)
 
-    def _loop(self, loop: Loop, operands: list[Node]) -> Node:
+    def _loop(self, loop: Loop, operands: list[Node], tidied: Tidied) -> Node:
         carries = sum(self.operands[: loop.carries])
         elements = sum(self.operands[loop.carries : loop.carries + len(loop.xs)])
-        inputs = (loop.step, *pick(loop.body.inputs[1:], self.operands))
         cond = loop.cond
         if cond is not None:
             flags = [*self.operands[: loop.carries], *self.operands[loop.carries + len(loop.xs) :]]
-            cond = Body(pick(cond.inputs, flags), tidy(cond.outputs))
+            cond = _tidied(cond, flags, range(len(cond.outputs)), tidied)
         return loop.changed(
             inits=tuple(operands[:carries]),
             xs=tuple(operands[carries : carries + elements]),
             consts=tuple(operands[carries + elements :]),
-            body=Body(inputs, tidy([loop.body.outputs[k] for k in self.results])),
+            body=_tidied(loop.body, [True, *self.operands], self.results, tidied),
             cond=cond,
         ).node()
+
+
+def _tidied(body: Body, operands: Sequence[bool], results: Sequence[int], known: Tidied) -> Body:
+    """Return what is kept of a body; equal ones have one."""
+    key = body, tuple(operands), tuple(results)
+    if key not in known:
+        outputs = tidy([body.outputs[k] for k in results])
+        known[key] = Body(pick(body.inputs, operands), outputs)
+    return known[key]
 
 
 def _reached(outputs: Iterable[Node]) -> set[Node]:

@@ -1,6 +1,6 @@
 """The graph: interned nodes, the program, and the checker."""
 
-from ._body import BODIES, BODY, RULE, Body, Rule, bodies, size_symbols
+from ._body import BODIES, BODY, RULE, Body, Rule, bodies, size_symbols, value_text
 from ._check import check, checked
 from ._interned import apart, apply, merged, rebuilt, recording_nodes, remade, shared
 from ._leaves import Constant, Input, Iota, Literal, SizeOf, leaf_value

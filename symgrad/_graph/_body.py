@@ -53,8 +53,8 @@ class Body:
             if isinstance(node, Input) and number[node] >= len(self.inputs):
                 raise AssertionError(f"the body does not bind its input {node.name!r}")
             operands = [number[x] for x in node.operands]
-            text = f"{node.op.name}{operands}{node.items}{node.shape}{node.dtype}{_value(node)};"
-            digest.update(text.encode())
+            kind = f"{node.op.name}{operands}{node.items}{node.shape}{node.dtype}"
+            digest.update(f"{kind}{value_text(node)};".encode())
         digest.update(str([number[x] for x in self.outputs]).encode())
         self.sizes = frozenset(sizes)
         self.digest = digest.hexdigest()[:32]
@@ -94,7 +94,8 @@ class Rule:
 RULE = Param("a rule of this process", lambda value: isinstance(value, Rule))
 
 
-def _value(node: Node) -> str:
+def value_text(node: Node) -> str:
+    """Return what a leaf holds, as text."""
     if isinstance(node, Literal):
         return str(node.value.tobytes().hex())
     if isinstance(node, Constant):

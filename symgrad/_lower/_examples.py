@@ -106,8 +106,8 @@ class _Part(Writer):
 
     def function(self, name: str, body: Body, carries: int = 0) -> tuple[str, str]:
         """Write a body's function; return its name and the memory that it is to be given."""
-        _, size = self.unit.body(name, body, carries)
-        return f"{name}.run", "null" if size == 0 else self.memory(size)
+        run, _, size = self.unit.body(name, body, carries)
+        return run, "null" if size == 0 else self.memory(size)
 
     # ---------------------------------------------------------------- examples
 

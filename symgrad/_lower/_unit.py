@@ -35,6 +35,7 @@ from ._sizes import sizes_of
 from ._together import together, write_together
 from ._unroll import unrolls
 from ._values import Place
+from ._writer import Written
 
 #: A program of up to this many steps is linked into its callers, where LLVM can inline it;
 #: a longer one is compiled by itself, once, and called by its address.
@@ -79,6 +80,8 @@ class Code:
         Number of steps that are written as code.
     loops:
         The work of the loops that may be cut for threads, in dozens of additions.
+    bodies:
+        The functions of bodies, by body and number of carries.
     """
 
     planned: Callable[[Steps], Plan]
@@ -89,6 +92,7 @@ class Code:
     constants: dict[str, Constant] = field(default_factory=dict)
     steps: int = 0
     loops: set[sp.Expr] = field(default_factory=set)
+    bodies: dict[tuple[Body, int], Written] = field(default_factory=dict)
 
 
 class Unit:
@@ -285,14 +289,18 @@ class Unit:
         frame.pointers[pointer] = None
         return pointer
 
-    def body(self, name: str, body: Body, carries: int) -> tuple[set[int], Dimension]:
+    def body(self, name: str, body: Body, carries: int) -> Written:
         """Write the function of a loop's or a branch's body, and those of its tasks.
 
-        Returns the carries that it writes over, and the bytes that it is to be given.
+        Equal bodies have one.
         """
-        unit = Unit(self.code, name, body_program(body), True, carries)
-        unit.run_function()
-        return set(unit.overwritten.values()), unit.arena.bytes
+        known = self.code.bodies.get((body, carries))
+        if known is None:
+            unit = Unit(self.code, name, body_program(body), True, carries)
+            unit.run_function()
+            known = Written(f"{name}.run", set(unit.overwritten.values()), unit.arena.bytes)
+            self.code.bodies[body, carries] = known
+        return known
 
     def source_of(self, node: Node) -> Place:
         """Return where the array lies that is copied before a node writes over it."""

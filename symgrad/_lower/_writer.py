@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from .._graph import Body, Literal, Node, SizeOf
 from .._runtime._interface import memory_text, memory_type
@@ -17,6 +17,24 @@ from ._routines import in_memory
 from ._values import Place
 
 
+class Written(NamedTuple):
+    """The function of a body.
+
+    Attributes
+    ----------
+    name:
+        What it is called.
+    overwritten:
+        The carries that it writes over, by number.
+    size:
+        The bytes of memory that it is to be given.
+    """
+
+    name: str
+    overwritten: set[int]
+    size: Dimension
+
+
 class Outer(Protocol):
     """The unit that a loop or a branch is a task of; it writes the bodies."""
 
@@ -26,8 +44,8 @@ class Outer(Protocol):
     def scratch(self, frame: Frame, size: Dimension) -> str:
         """Return a pointer to memory for the task of ``frame``."""
 
-    def body(self, name: str, body: Body, carries: int) -> tuple[set[int], Dimension]:
-        """Write a body's function; return the carries written over, and the bytes it needs."""
+    def body(self, name: str, body: Body, carries: int) -> Written:
+        """Write a body's function, unless there is one of an equal body."""
 
 
 class Writer:
@@ -91,8 +109,8 @@ class Writer:
 
     def function(self, name: str, body: Body, carries: int = 0) -> tuple[str, str]:
         """Write a body's function; return its name and the memory that it is to be given."""
-        self.overwritten, size = self.unit.body(name, body, carries)
-        return f"{name}.run", "null" if size == 0 else self.unit.scratch(self.frame, size)
+        run, self.overwritten, size = self.unit.body(name, body, carries)
+        return run, "null" if size == 0 else self.unit.scratch(self.frame, size)
 
     def call(
         self, function: tuple[str, str], inputs: list[str], outs: list[str], results: str
