@@ -263,6 +263,32 @@ class ArrayMethods:
         return call(np.ravel, (self,), {"order": order}).copy()
 
 
+class InMemory:
+    """Copies of a traced array, and what changes it in place: all by assigning to elements."""
+
+    __slots__ = ()
+    copy: Callable[..., Any]
+    __setitem__: Callable[..., None]
+
+    def __copy__(self) -> Any:
+        return self.copy("K")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy("K")
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """Do nothing: that an array is not to be written to does not change what is read."""
+
+    def fill(self, value: Any) -> None:
+        """Assign one value to all elements."""
+        self[...] = value
+
+    def sort(self, axis: int = -1, kind: Any = None, order: None = None, *,
+             stable: Any = None) -> None:  # fmt: skip
+        """Sort in place; complex numbers by real parts, then by imaginary ones."""
+        self[...] = np.sort(self, axis)
+
+
 class Flat:
     """``x.flat``: the elements in C order, to read, to write and to go along."""
 

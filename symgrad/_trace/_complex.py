@@ -20,12 +20,12 @@ from .._graph._types import promote
 from .._op import Op, registry
 from .._ops import CAST
 from ..errors import DTypeError, TraceError
-from ._arrays import ArrayMethods, add_operators, declines
+from ._arrays import ArrayMethods, InMemory, add_operators, declines
 from ._assigned import is_traced_mask
 from ._bind import as_node, cast, kind_of
 from ._masked import Masked
 from ._numberless import SPARSE, whole
-from ._operators import matmul_in_place
+from ._operators import add_augmented, matmul_in_place
 from ._traced import Traced, as_traced, known_index
 from ._tree import Pair, flatten
 from ._views import Layout
@@ -45,7 +45,7 @@ def is_complex(value: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind == "c"
 
 
-class Complex(ArrayMethods, Pair):
+class Complex(InMemory, ArrayMethods, Pair):
     """A complex value of the function being traced; see :class:`Traced`.
 
     Attributes
@@ -217,7 +217,7 @@ class Complex(ArrayMethods, Pair):
         self._real[index] = value.real
         self._imag[index] = value.imag if value.dtype.kind == "c" else 0.0
 
-    def _in_place(self, name: str, other: Any) -> Any:
+    def _in_place(self, name: str, _: str, other: Any) -> Any:
         if not self.ndim and not self.boxed:
             return NotImplemented
         self[...] = Traced.with_complex(_OPS[name], (self, other), {})
@@ -264,30 +264,12 @@ class Complex(ArrayMethods, Pair):
 
     # ---------------------------------------------------------------- copies and conversion
 
-    def __copy__(self) -> Complex:
-        return self.copy("K")
-
-    def __deepcopy__(self, memo: Any) -> Complex:
-        return self.copy("K")
-
     def __pos__(self) -> Complex:
         return self.copy("K")
 
     def copy(self, order: str = "C") -> Complex:
         """Return a copy, which assignments to this array do not change."""
         return Complex(self._real.copy(order), self._imag.copy(order))
-
-    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
-        """Do nothing: that an array is not to be written to does not change what is read."""
-
-    def fill(self, value: Any) -> None:
-        """Assign one value to all elements."""
-        self[...] = value
-
-    def sort(self, axis: int = -1, kind: Any = None, order: None = None, *,
-             stable: Any = None) -> None:  # fmt: skip
-        """Sort in place, by real parts, then by imaginary ones."""
-        self[...] = np.sort(self, axis)
 
     def astype(self, dtype: Any, order: str = "K", *, copy: bool = True, **_: Any) -> Any:
         """Return the value converted to another complex type, or to whether it is not 0."""
@@ -314,17 +296,7 @@ def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
 
 
 add_operators(Complex, _operator)
-
-
-def _augmented(name: str) -> Callable[[Any, Any], Any]:
-    return lambda self, other: self._in_place(name, other)
-
-
-for _name, _op in (
-    ("add", "Add"), ("sub", "Subtract"), ("mul", "Multiply"), ("truediv", "Divide"),
-    ("pow", "Power"),
-):  # fmt: skip
-    setattr(Complex, f"__i{_name}__", _augmented(_op))
+add_augmented(Complex)
 
 
 # ---------------------------------------------------------------- making them

@@ -19,7 +19,7 @@ from .._ops.np_common import as_array, holds_traced
 from .._shapes import Shape, Size, as_dim, as_size, dim_product
 from .._state import now, within
 from ..errors import TraceError
-from ._arrays import add_operators
+from ._arrays import InMemory, add_operators
 from ._assigned import added, decided_index, fitted, is_traced_mask, replaced, require_kind
 from ._bind import as_node, bind, bind_nodes, require_bounds
 from ._known import known_number
@@ -85,7 +85,7 @@ def _is_view(index: Any, shape: Shape) -> bool:
     return bool(shape) or any(entry is Ellipsis for entry in entries)
 
 
-class Traced(Numberless, Stored):
+class Traced(InMemory, Numberless, Stored):
     """A value of the function being traced; it has a shape and a type but no numbers.
 
     NumPy functions, operators and array methods work on it and extend the graph. What
@@ -225,14 +225,6 @@ class Traced(Numberless, Stored):
         shape = show(self.node.shape)
         return f"Traced({self.node.op.name}, shape={shape}, dtype={self.node.dtype})"
 
-    # ---------------------------------------------------------------- copies
-
-    def __copy__(self) -> Any:
-        return self.copy("K")
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy("K")
-
     # ---------------------------------------------------------------- unary operators
 
     def __neg__(self) -> Any:
@@ -280,18 +272,6 @@ class Traced(Numberless, Stored):
         return self
 
     conjugate = conj
-
-    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
-        """Do nothing: that an array is not to be written to does not change what is read."""
-
-    def fill(self, value: Any) -> None:
-        """Assign one value to all elements."""
-        self[...] = value
-
-    def sort(self, axis: int = -1, kind: Any = None, order: None = None, *,
-             stable: Any = None) -> None:  # fmt: skip
-        """Sort in place."""
-        self[...] = np.sort(self, axis)
 
     def partition(self, kth: Any, axis: int = -1, kind: str = "introselect",
                   order: None = None) -> None:  # fmt: skip
