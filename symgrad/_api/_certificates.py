@@ -6,6 +6,7 @@ import inspect
 import itertools
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,6 @@ from .._verify import (
     kinks,
     loss,
     operations,
-    strengthened,
 )
 from ..errors import ArgumentError, DataError, VerificationError
 from ._call import Call
@@ -84,8 +84,8 @@ def certificate(
     single = len(paths) == 1
     proved = [False, *(single and is_identity(gradient, k, x) for k, x in enumerate(inputs))]
     rows = [
-        strengthened(r, e, p) for r, e, p in zip(rows, enclosed, proved, strict=True)
-    ]  # fmt: skip
+        replace(r, enclosed=e, proved=p) for r, e, p in zip(rows, enclosed, proved, strict=True)
+    ]
     fixed = {
         call.names[k]: plain(leaf) for k, leaf in enumerate(call.leaves)
         if k not in intervals and call.inputs[k] is not None

@@ -1,6 +1,6 @@
 """Verifying kernels against exact derivatives."""
 
-from ._certificate import Certificate, Cost, Row, combined, operations, strengthened
+from ._certificate import Certificate, Cost, Row, combined, operations
 from ._certify import certify, entries
 from ._compare import Entry
 from ._elements import Problem

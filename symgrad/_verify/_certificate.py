@@ -6,15 +6,14 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from .._graph import Node, element_count, topological
 from .._op import Placing
 from ..errors import DataError
-from ._compare import Entry
+from ._compare import Entry, figures
 from ._kinks import Kink
 from ._report import Table, _plain, _ulp
 from ._steps import Loss
@@ -240,27 +239,14 @@ def combined(
     """Return the rows for entries of all points, each with its point; ``zeros`` are right, too."""
     rows = []
     for name, found, more in zip(names, entries, zeros, strict=True):
-        counted = [(e, p) for e, p in found if not e.doubtful]
-        worst: tuple[Entry | None, Mapping[str, Any]] = (None, {})
-        if counted:
-            worst = max(counted, key=lambda pair: pair[0].ulp)
-        nans = [point for entry, point in found if math.isnan(entry.computed)]
-        rows.append(
-            Row(
-                name,
-                max((e.ulp for e, _ in counted), default=0.0),
-                median(e.ulp for e, _ in counted) if counted else 0.0,
-                max((e.ulp / max(1.0, e.condition) for e, _ in counted), default=0.0),
-                worst[0], worst[1], len(found) + more,
-                nans=len(nans), first_nan=next(iter(nans), {}),
-            )
-        )  # fmt: skip
+        counted = [pair for pair in found if not pair[0].doubtful]
+        worst, point = max(counted, key=lambda pair: pair[0].ulp, default=(None, {}))
+        nans = [place for entry, place in found if math.isnan(entry.computed)]
+        rows.append(Row(
+            name, *figures(entry for entry, _ in found), worst=worst, point=point,
+            compared=len(found) + more, nans=len(nans), first_nan=next(iter(nans), {}),
+        ))  # fmt: skip
     return rows
-
-
-def strengthened(row: Row, enclosed: int, proved: bool) -> Row:
-    """Return a row with what ball arithmetic and symbolic comparison have added."""
-    return replace(row, enclosed=enclosed, proved=proved)
 
 
 # ---------------------------------------------------------------- cost

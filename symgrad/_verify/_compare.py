@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -44,6 +46,13 @@ class Entry:
     allowed: bool
     kink: bool
     doubtful: bool
+
+
+def figures(entries: Iterable[Entry]) -> tuple[float, float, float]:
+    """Return the largest error of entries, the median, and the largest one by the condition."""
+    ulps = [(e.ulp, e.condition) for e in entries if not e.doubtful] or [(0.0, 0.0)]
+    errors = [ulp for ulp, _ in ulps]
+    return max(errors), median(errors), max(u / max(1.0, condition) for u, condition in ulps)
 
 
 def spacing(context: Any, exact: Any, dtype: np.dtype[Any]) -> Any:

@@ -21,7 +21,7 @@ from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, element_count
 from .._op import Evidence, Words
 from .._rewrite import is_length
 from ..errors import UnsupportedError, VerificationError
-from ._matrices import Element, Matrix, Position, reads
+from ._matrices import Element, Matrix, Position, exact_of, reads
 from ._measured import Nudge, rule_of
 from ._rules import Rule
 from ._scalars import Applied, Length, Scalar, Total
@@ -160,9 +160,7 @@ class Expansion:
         return made
 
     def _routine(self, node: Node, index: tuple[int, ...]) -> Steps:
-        exact = Evidence.of(node.op).exact
-        assert exact is not None
-        batch = index[: len(node.operands[0].shape) - exact.core]
+        batch = index[: len(node.operands[0].shape) - exact_of(node).core]
         matrix = self._matrices.get((node, batch))
         if matrix is None:
             known = {}

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Node
-from .._op import Evidence, Words
+from .._op import Evidence, Exact, Words
 from .._ops.exactly import FAILURES
 from ..errors import UnsupportedError
 from ._numbers import Digits, finite
@@ -58,7 +58,7 @@ class Matrix:
         self, context: Digits, node: Node, batch: tuple[int, ...],
         known: Mapping[tuple[int, tuple[int, ...]], Scalar],
     ) -> None:  # fmt: skip
-        self.context, self.node = context, node
+        self.context, self.node, self.exact = context, node, exact_of(node)
         self.fine = Digits(3 * context.dps + 20)
         self.keys = list(known)
         self.parts = [known[k] for k in self.keys]
@@ -79,9 +79,7 @@ class Matrix:
         return [(k, p) for k, p in zip(self.keys, self.parts, strict=True) if k[0] == operand]
 
     def _look_symmetric(self, known: Mapping[tuple[int, tuple[int, ...]], Scalar]) -> None:
-        exact = Evidence.of(self.node.op).exact
-        assert exact is not None
-        if not exact.symmetric:
+        if not self.exact.symmetric:
             return
         for (_, (i, j, *part)), scalar in known.items():
             other = known[0, (j, i, *part)]
@@ -122,10 +120,8 @@ class Matrix:
 
         if not all(finite(p.value) for p in self.parts):
             return None
-        exact = Evidence.of(self.node.op).exact
-        assert exact is not None
         try:
-            return list(exact.compute(fine, read, self.like, **self.node.params))
+            return list(self.exact.compute(fine, read, self.like, **self.node.params))
         except FAILURES:
             return None
 
@@ -156,9 +152,8 @@ class Matrix:
 
     def fellows(self, element: int) -> range:
         """Return the elements of the orthonormal vectors with an element in them, or it alone."""
-        exact = Evidence.of(self.node.op).exact
-        assert exact is not None
-        ranges = exact.vectors(self.shapes[0], **self.node.params) if exact.vectors else ()
+        vectors = self.exact.vectors
+        ranges = vectors(self.shapes[0], **self.node.params) if vectors else ()
         return next((r for r in ranges if element in r), range(element, element + 1))
 
     def size_of(self, element: int) -> Any:
@@ -265,6 +260,13 @@ class Position(Scalar):
             self.doubtful |= bool(slack and y.value - x.value <= slack)
 
 
+def exact_of(node: Node) -> Exact:
+    """Return how a routine's record computes a matrix of its result in multiple precision."""
+    exact = Evidence.of(node.op).exact
+    assert exact is not None
+    return exact
+
+
 def core_shape(operand: Node, batch: tuple[int, ...]) -> tuple[int, ...]:
     """Return the shape of what belongs to one call."""
     return tuple(map(int, operand.shape[len(batch) :]))
@@ -278,9 +280,7 @@ def reads(node: Node, batch: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]
     UnsupportedError
         If the matrix is large.
     """
-    exact = Evidence.of(node.op).exact
-    assert exact is not None
-    shapes = {k: core_shape(node.operands[k], batch) for k in exact.reads}
+    shapes = {k: core_shape(node.operands[k], batch) for k in exact_of(node).reads}
     if max(map(math.prod, shapes.values())) > ELEMENTS:
         raise UnsupportedError(
             f"{Words.of(node.op).doc}: matrices of more than {ELEMENTS} elements take too long to "

@@ -7,10 +7,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
-from statistics import median
 from typing import Any
 
-from ._compare import Entry
+from ._compare import Entry, figures
 
 
 @dataclass(frozen=True)
@@ -220,15 +219,13 @@ def summarize(name: str, entries: Sequence[Entry], zeros: int, total: int, confi
     counted = [e for e in entries if not e.doubtful]
     return Check(
         name,
-        max((e.ulp for e in counted), default=0.0),
-        median(e.ulp for e in counted) if counted else 0.0,
-        max((e.ulp / max(1.0, e.condition) for e in counted), default=0.0),
-        max(counted, key=lambda e: (not e.allowed, e.ulp), default=None),
-        len(entries) + zeros,
-        total,
-        sum(e.kink for e in entries),
-        sum(e.doubtful for e in entries),
-        sum(e.condition >= BLURRED for e in entries),
-        sum(math.isnan(e.computed) for e in entries),
-        "symbolic" if confirmed else "chain rule",
+        *figures(entries),
+        worst=max(counted, key=lambda e: (not e.allowed, e.ulp), default=None),
+        checked=len(entries) + zeros,
+        total=total,
+        kinks=sum(e.kink for e in entries),
+        doubtful=len(entries) - len(counted),
+        blurred=sum(e.condition >= BLURRED for e in entries),
+        nans=sum(math.isnan(e.computed) for e in entries),
+        tier="symbolic" if confirmed else "chain rule",
     )

@@ -248,8 +248,4 @@ def _stated(scalar: Applied, values: list[Any]) -> list[float] | None:
             found = partials(op, np.float64(float(scalar.value)), numbers, params)
         except (TypeError, ValueError, AttributeError):
             return None  # a rule that needs arrays or integers
-        return [math.nan if p is None else float(p) for p in map(_zero, found)]
-
-
-def _zero(slope: Any) -> Any:
-    return 0.0 if slope is None else slope
+        return [0.0 if p is None else float(p) for p in found]
