@@ -204,33 +204,32 @@ class Flow:
     @staticmethod
     def both(*values: Callable[[], Any]) -> Any:
         """Carry out ``a and b``."""
-        found: Any = True
-        for get in values:
-            if open_question(found):
-                found = _joined(np.logical_and, found, asked(get, found))
-            elif found:
-                found = get()
-            else:
-                return found
-        return found
+        return _in_turn(values, True)
 
     @staticmethod
     def any_of(*values: Callable[[], Any]) -> Any:
         """Carry out ``a or b``."""
-        found: Any = False
-        for get in values:
-            if open_question(found):
-                found = _joined(np.logical_or, found, asked(get, np.logical_not(found)))
-            elif not found:
-                found = get()
-            else:
-                return found
-        return found
+        return _in_turn(values, False)
 
     @staticmethod
     def negated(value: Any) -> Any:
         """Carry out ``not a``."""
         return _joined(np.logical_not, value) if open_question(value) else not value
+
+
+def _in_turn(values: Sequence[Callable[[], Any]], goes_on: bool) -> Any:
+    """Ask for values as Python does, each only where the one before it is what goes on."""
+    found: Any = goes_on
+    for get in values:
+        if open_question(found):
+            where = found if goes_on else np.logical_not(found)
+            join = np.logical_and if goes_on else np.logical_or
+            found = _joined(join, found, asked(get, where))
+        elif bool(found) is goes_on:
+            found = get()
+        else:
+            return found
+    return found
 
 
 def _joined(function: Callable[..., Any], *values: Any) -> Any:

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import sympy as sp
-
 from .._control import Branch, Loop
 from .._graph import Body, Constant, Node
 from .._op import PROJECTIONS, Bodied, Code, Cython, Words
 from .._pipeline import portable
 from .._schedule import Program, schedule
+from .._shapes import as_expr, dim_product
 from ..errors import UnsupportedError
 from ._instructions import C99, TYPES, Writer, bare
 from ._loops import Loops, index_text, kept_steps
@@ -321,9 +320,7 @@ class Block:
 
 def _row(y: Node, step: str) -> str:
     """Return the number of elements in some rows."""
-    count: Any = sp.S.One
-    for d in y.shape:
-        count = count * d
+    count = dim_product(y.shape)
     return step if count == 1 else f"{step}*({index_text(count)})"
 
 
@@ -342,9 +339,7 @@ class Memory:
 
     def array(self, node: Node, name: str) -> str:
         """Allocate an array of the shape and type of a node."""
-        count: Any = sp.S.One
-        for d in node.shape:
-            count = count * d
+        count = as_expr(dim_product(node.shape))
         self.bytes.append(count * node.dtype.itemsize)
         self.arrays.append((TYPES[node.dtype.name], name, f"(size_t)({index_text(count)})"))
         return name

@@ -80,6 +80,11 @@ def asking(node: Node, asked: dict[sp.Symbol, tuple[Node, Index]]) -> list[Reade
     return readers((x.shape for x in node.operands), at)
 
 
+def _moved(asked: Mapping[sp.Symbol, tuple[Node, Index]], to: Mapping[Any, Any]) -> Any:
+    """Return the elements that are asked for at other values of indices."""
+    return {s: (x, tuple(as_expr(p).xreplace(to) for p in at)) for s, (x, at) in asked.items()}
+
+
 class Loops:
     """Writes the loops of one function.
 
@@ -214,14 +219,10 @@ class Loops:
         c, name = TYPES[node.dtype.name], self.w.fresh("s")
         start, step = _FOLDS[combine]
         if start == "{first}":
-            zero = {k: low for k, low, _ in limits}
-            first = {s: (x, tuple(as_expr(p).subs(zero) for p in places))
-                     for s, (x, places) in asked.items()}  # fmt: skip
+            first = _moved(asked, {k: low for k, low, _ in limits})
             start = bare(self._formula(body, node, first))
         self.w.line(f"{c} {name} = {start};")
-        swap = {k: self._loop(low, high) for k, low, high in limits}
-        inner = {s: (x, tuple(as_expr(p).xreplace(swap) for p in places))
-                 for s, (x, places) in asked.items()}  # fmt: skip
+        inner = _moved(asked, {k: self._loop(low, high) for k, low, high in limits})
         before, self.known = self.known, {}
         value = self._formula(body, node, inner)
         self.w.line(step.format(a=name, v=bare(value) if combine == "add" else value))
@@ -234,16 +235,13 @@ class Loops:
         """Find the place of the first extremum; nan counts as one."""
         place, best = self.w.fresh("k"), self.w.fresh("s")
         k, low, high = limit
-        operand = node.operands[0]
-        value = {s: (x, tuple(as_expr(p).subs(k, low) for p in places))
-                 for s, (x, places) in asked.items()}  # fmt: skip
+        operand, value = node.operands[0], _moved(asked, {k: low})
         self.w.line(f"{TYPES[node.dtype.name]} {place} = 0;")
         self.w.line(f"{TYPES[operand.dtype.name]} {best} = {self._formula(body, node, value)};")
         i = self._loop(low, high)
         before, self.known = self.known, {}
-        value = {s: (x, tuple(as_expr(p).xreplace({k: i}) for p in places))
-                 for s, (x, places) in asked.items()}  # fmt: skip
-        text, sign = self._formula(body, node, value), ">=" if combine == "maximum" else "<="
+        text = self._formula(body, node, _moved(asked, {k: i}))
+        sign = ">=" if combine == "maximum" else "<="
         self.w.open(f"if (!({best} {sign} {text} || {best} != {best}))")
         self.w.line(f"{best} = {text};")
         self.w.line(f"{place} = {i};")

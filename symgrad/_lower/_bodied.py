@@ -12,7 +12,6 @@ import sympy as sp
 from .._control import Branch, Loop
 from .._graph import Node
 from .._runtime import EXHAUSTED
-from .._runtime._interface import memory_type
 from .._shapes import as_expr
 from ._carried import Kept, Large, Number, Row, Small, bytes_of
 from ._examples import write_examples
@@ -52,10 +51,7 @@ class BranchWriter(Writer):
         e, branch = self.e, Branch.of(self.node)
         functions = [self.function(f"{self.name}.case{k}", b) for k, b in enumerate(branch.bodies)]
         index = self.number(branch.index)
-        inputs = [
-            f"ptr {self.array(x)}" if x.shape else f"{memory_type(x.dtype)} {self.number(x)}"
-            for x in branch.operands
-        ]
+        inputs = self.arguments(branch.operands)
         outputs = branch.bodies[0].outputs
         self.results = e.op(f"alloca [{max(len(outputs), 1)} x i64]")
         outs = []
@@ -98,10 +94,7 @@ class LoopWriter(Writer):
         e, loop = self.e, self.loop
         pairs = zip(loop.carried, loop.inits, strict=True)
         carries = [self.carry(k, x, init) for k, (x, init) in enumerate(pairs)]
-        shared = [
-            f"ptr {self.array(x)}" if x.shape else f"{memory_type(x.dtype)} {self.number(x)}"
-            for x in loop.consts
-        ]
+        shared = self.arguments(loop.consts)
         elements = [self.element(x) for x in loop.xs]
         rows = [self.row(k) for k in range(loop.carries, len(loop.body.outputs))]
         step = self.cell("i64", "0")

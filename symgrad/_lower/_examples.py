@@ -17,7 +17,6 @@ import sympy as sp
 from .._control import Loop
 from .._graph import Body, Node, topological
 from .._runtime import EXHAUSTED
-from .._runtime._interface import memory_type
 from .._shapes import Dimension, as_expr
 from .._state import now
 from ._carried import Lane, Row, bytes_of
@@ -113,10 +112,7 @@ class _Part(Writer):
 
     def prepare(self, loop: Loop) -> None:
         """Find where elements and results lie, and what all examples share."""
-        self.shared = [
-            f"ptr {self.array(x)}" if x.shape else f"{memory_type(x.dtype)} {self.number(x)}"
-            for x in loop.consts
-        ]
+        self.shared = self.arguments(loop.consts)
         self.elements = [
             Row(self, x.shape[1:], x.dtype, self.pointer(in_memory(self.frame, x))) for x in loop.xs
         ]

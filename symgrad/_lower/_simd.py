@@ -307,20 +307,7 @@ def ndtr(x: Lanes) -> Lanes:
 #: The functions, by the names of the C library's, of SciPy's, or of the ops that call them.
 FUNCTIONS: dict[str, Callable[[Lanes], Lanes]] = {
     f.__name__: f
-    for f in (
-        exp,
-        expm1,
-        tanh,
-        log,
-        log1p,
-        sin,
-        cos,
-        erf,
-        erfc,
-        bell,
-        normal_density,
-        ndtr,
-    )
+    for f in (exp, expm1, tanh, log, log1p, sin, cos, erf, erfc, bell, normal_density, ndtr)
 }
 
 

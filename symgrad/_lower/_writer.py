@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
@@ -88,6 +88,13 @@ class Writer:
                 return e.op(f"sitofp i64 {size} to {kind}")
             return size if kind == "i64" else e.op(f"trunc i64 {size} to {kind}")
         return e.op(f"load {kind}, ptr {self.slot(place)}")
+
+    def arguments(self, nodes: Iterable[Node]) -> list[str]:
+        """Return operands as a body is given them: arrays by pointer, numbers as they are."""
+        return [
+            f"ptr {self.array(x)}" if x.shape else f"{memory_type(x.dtype)} {self.number(x)}"
+            for x in nodes
+        ]
 
     def slot(self, place: Place) -> str:
         return self.e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
