@@ -1,8 +1,8 @@
 """The command line: ``symgrad diff``, ``show``, ``verify``, ...
 
-Each module of this package whose name has no underscore in front is one command: it has a
-function ``add(commands)``, which adds the command's parser and says with
-``set_defaults(run=...)`` what runs it. ``run(options)`` returns the exit status.
+Each module of this package whose name has no underscore in front is one command. ``SAYS`` is what
+it does and ``EXAMPLES`` how, for ``--help``; ``add(command)`` adds its arguments to a parser, and
+``run(options)`` returns the exit status.
 """
 
 from __future__ import annotations
@@ -46,7 +46,13 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
     for module in pkgutil.iter_modules(__path__):
         if not module.name.startswith("_"):
-            importlib.import_module(f"{__name__}.{module.name}").add(commands)
+            own = importlib.import_module(f"{__name__}.{module.name}")
+            command = commands.add_parser(
+                module.name, help=own.SAYS, description=own.SAYS, epilog=own.EXAMPLES,
+                formatter_class=argparse.RawDescriptionHelpFormatter,
+            )  # fmt: skip
+            own.add(command)
+            command.set_defaults(run=own.run)
     return top
 
 

@@ -62,6 +62,21 @@ def add_target(command: argparse.ArgumentParser, optional: bool = False) -> None
     )
 
 
+def add_wrt(command: argparse.ArgumentParser, default: str = "all real") -> None:
+    """Add the choice of arguments to differentiate by."""
+    command.add_argument("--wrt", metavar="NAME", nargs="+", help=f"by what; default: {default}")
+
+
+def add_forms(command: argparse.ArgumentParser, **more: str) -> None:
+    """Add the order of derivatives, and the forms in which they are printed."""
+    command.add_argument("--order", type=int, default=1, choices=(1, 2), help="default: 1")
+    form = command.add_mutually_exclusive_group()
+    forms = {"latex": "formulas as LaTeX", "pretty": "formulas as pictures of Unicode characters",
+             "program": "the derivatives in NumPy", "c": "the same in C99", **more}  # fmt: skip
+    for name, text in forms.items():
+        form.add_argument(f"--{name}", action="store_true", help=text)
+
+
 def load(text: str) -> Target:
     """Return the function that the command line names.
 

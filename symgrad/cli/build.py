@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from .._api._transforms import compile
 from .._runtime import MACHINES
 from ..errors import ArgumentError
 from . import _target
 from ._output import Output
+
+SAYS = "make an object file (.o), a shared library (.so) or C source (.c) of a function"
 
 EXAMPLES = f"""{_target.HELP}
 
@@ -22,25 +23,14 @@ examples:
 Beside the file come a header and a file for CMake to include."""
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    command = commands.add_parser(
-        "build",
-        help="make an object file, a library or C source of a function",
-        description=(
-            "Make an object file (.o), a shared library (.so) or C source (.c) of a NumPy "
-            "function: for programs without Python, and for other processors."
-        ),
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     _target.add_target(command)
     command.add_argument("-o", "--output", metavar="FILE", required=True, help=".o, .so or .c")
     command.add_argument("--gradient", action="store_true", help="value and gradient")
-    command.add_argument("--wrt", metavar="NAME", nargs="+", help="by what; default: all real")
+    _target.add_wrt(command)
     command.add_argument("--target", dest="machine", metavar="CPU", help=", ".join(MACHINES))
     command.add_argument("--name", help="the name of the C function")
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from typing import Any
 
 from .._compile import Stored, remove, stored, usable_folder
 from ._output import Output
+
+SAYS = "show or clear the compiled programs on disk"
 
 EXAMPLES = """examples:
   symgrad cache                    where it is, how many programs, how large
@@ -19,21 +20,13 @@ EXAMPLES = """examples:
 SYMGRAD_CACHE_DIR chooses another folder; empty, it switches the cache off."""
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    command = commands.add_parser(
-        "cache",
-        help="show or clear the compiled programs on disk",
-        description="Show or clear the compiled programs on disk.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     command.add_argument("--list", action="store_true", help="list the programs")
     command.add_argument("--clear", action="store_true", help="remove the programs")
     command.add_argument(
         "--days", type=float, default=0.0, metavar="N", help="only those older than N days"
     )
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -34,6 +34,8 @@ from ..errors import ArgumentError, UnsupportedError
 from . import _target
 from ._output import Output
 
+SAYS = "print the derivatives of a formula, simplified"
+
 EXAMPLES = """examples:
   symgrad diff "sin(x)*exp(-y**2)"                by x and by y
   symgrad diff "a*x**2 + b*x" --wrt x             by x alone
@@ -47,28 +49,15 @@ EXAMPLES = """examples:
 LATER = f"({LATE})"
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    command = commands.add_parser(
-        "diff",
-        help="differentiate a formula",
-        description="Print the derivatives of a formula, simplified.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     command.add_argument("formula", metavar="FORMULA", help='such as "sin(x)*exp(-y**2)"')
-    command.add_argument("--wrt", metavar="NAME", nargs="+", help="by what; default: all names")
-    command.add_argument("--order", type=int, default=1, choices=(1, 2), help="default: 1")
+    _target.add_wrt(command, "all names")
+    _target.add_forms(command)
     command.add_argument("--at", metavar="NAME=NUMBER", nargs="+", help="also give numbers there")
     command.add_argument(
         "--memory", type=float, default=2.0, metavar="GB", help="at most so much; default: 2"
     )
-    form = command.add_mutually_exclusive_group()
-    form.add_argument("--latex", action="store_true", help="as LaTeX")
-    form.add_argument("--pretty", action="store_true", help="as pictures of Unicode characters")
-    form.add_argument("--program", action="store_true", help="as NumPy code")
-    form.add_argument("--c", action="store_true", help="as C99 code")
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -119,13 +108,11 @@ def _point(texts: list[str] | None, target: _target.Target) -> list[float]:
         return []
     values: dict[str, float] = {}
     for entry in texts:
-        name, equals, number = entry.partition("=")
+        name, _, number = entry.partition("=")  # without a sign there is no number
         try:
             values[name.strip()] = float(number)
         except ValueError:
             raise ArgumentError(f"--at {entry}: write NAME=NUMBER, such as x=1.5") from None
-        if not equals:
-            raise ArgumentError(f"--at {entry}: write NAME=NUMBER, such as x=1.5")
     known = [s.name for s in target.symbols]
     if set(values) != set(known):
         raise ArgumentError(f"--at needs a number for each of {', '.join(known)}")

@@ -14,6 +14,8 @@ from .._symbolic import LATE
 from . import _target
 from ._output import Output
 
+SAYS = "print a function's formula and derivatives, or how they are computed"
+
 EXAMPLES = f"""{_target.HELP}
 
 examples:
@@ -25,29 +27,12 @@ examples:
   symgrad show model.py:energy --args "rand(5)" 2.0 --c > energy.c"""
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    command = commands.add_parser(
-        "show",
-        help="print a function's formula, derivatives, program",
-        description=(
-            "Print what a NumPy function computes and its derivatives, in index and matrix "
-            "notation, or how they are computed."
-        ),
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     _target.add_target(command)
-    command.add_argument("--wrt", metavar="NAME", nargs="+", help="by what; default: all real")
-    command.add_argument("--order", type=int, default=1, choices=(1, 2), help="default: 1")
-    form = command.add_mutually_exclusive_group()
-    form.add_argument("--latex", action="store_true", help="formulas as LaTeX")
-    form.add_argument("--pretty", action="store_true", help="formulas as Unicode pictures")
-    form.add_argument("--explain", action="store_true", help="the derivation, step by step")
-    form.add_argument("--stages", action="store_true", help="every stage of the compiler")
-    form.add_argument("--program", action="store_true", help="NumPy code of value and gradient")
-    form.add_argument("--c", action="store_true", help="C99 code of value and gradient")
-    command.set_defaults(run=run)
+    _target.add_wrt(command)
+    stages = "every stage of the compiler"
+    _target.add_forms(command, explain="the derivation, step by step", stages=stages)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -13,6 +13,8 @@ from ..errors import ArgumentError, VerificationError
 from . import _target
 from ._output import Output, complain
 
+SAYS = "compare compiled values and derivatives with exact ones, in units in the last place"
+
 EXAMPLES = f"""{_target.HELP}
 
 examples:
@@ -26,17 +28,10 @@ examples:
 exit status: 0 all entries are as exact as allowed; 1 one is not; 2 a mistake in the input"""
 
 
-def add(commands: Any) -> None:
-    """Add the command."""
-    command = commands.add_parser(
-        "verify",
-        help="check compiled derivatives against exact ones, in ulps",
-        description="Compare a function's compiled value and derivatives with exact ones.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the command's arguments."""
     _target.add_target(command, optional=True)
-    command.add_argument("--wrt", metavar="NAME", nargs="+", help="by what; default: all real")
+    _target.add_wrt(command)
     command.add_argument(
         "--domain", metavar="NAME=LOW:HIGH", nargs="+",
         help="intervals of the arguments; LOW:HIGH alone is for all",
@@ -48,7 +43,6 @@ def add(commands: Any) -> None:
     command.add_argument("--limit", type=float, default=16.0, help="allowed error in ulp")
     command.add_argument("--json", metavar="PATH", type=Path, help="also write the report there")
     command.add_argument("--recheck", metavar="PATH", type=Path, help="check a saved certificate")
-    command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
