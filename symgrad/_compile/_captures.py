@@ -104,13 +104,9 @@ class Captures:
         self._readings: list[Reading] = []
         self._frozen: list[Reading] = []
         self._states: OrderedDict[Any, int] = OrderedDict()
-        self._level = ALL
-        self._adapted = False
-        self._sized: bool | None = False
-        self._packages = self._known = NONE
+        self.way = self._before = Way(ALL, False, NONE, frozenset(), False)
+        self._known = NONE
         self.needed: set[int] = set()
-        self._in_place: frozenset[str] = frozenset()
-        self._before = self.way
         self._floats: dict[str, Any] = {}
         self._loose: set[str] = set()
         self._opaque: frozenset[CodeType] = frozenset()
@@ -159,18 +155,18 @@ class Captures:
             before = self._floats
             self._loose |= {k for k, v in floats.items() if k in before and not same(before[k], v)}
             self._floats = floats
-        level = self._level
+        level = self.way.level
         if walk.formats or walk.mentioned & _WRITING:
             level = max(level, ARRAYS)
         if walk.mentioned & _TELLING:
             level = NOTHING
         at_once = bool(walk.mentioned & TELLING.keys()) or adapted_at_once(walk)
-        if at_once and not self._adapted and can_be_adapted(walk):
-            self._adapted = True
+        if at_once and not self.way.adapted and can_be_adapted(walk):
+            self.way = self.way._replace(adapted=True)
             walk = self._walk()
         if frozen:
             level = NOTHING
-        kinds = walk, level, self._loose, self._in_place
+        kinds = walk, level, self._loose, self.way.compared
         reading = Reading(*kinds, self._ignored, costly=not frozen)
         if not frozen and self._is_given_up(reading, walk):
             reading = Reading(*kinds, self._ignored)
@@ -228,7 +224,7 @@ class Captures:
     def _moved(self, reading: Reading, walk: Walk) -> tuple[Reading, list[str], bool]:
         """Return the state after a trace, what is another there, and whether others did that."""
         after = Reading(
-            walk, reading.level, self._loose, self._in_place, self._ignored, costly=False
+            walk, reading.level, self._loose, self.way.compared, self._ignored, costly=False
         )
         known = after.compared
         changed, by_others = [], False
@@ -260,10 +256,9 @@ class Captures:
             self.memory.look(walk, names, differs)
 
     def _walk(self) -> Walk:
-        walk = read_by(
-            self._root, self._objects, self._opaque, self._adapted, self._packages, self._known
-        )
-        if self._packages:  # a walk through a package takes as many rounds as names lead to names
+        adapted, packages = self.way.adapted, self.way.packages
+        walk = read_by(self._root, self._objects, self._opaque, adapted, packages, self._known)
+        if packages:  # a walk through a package takes as many rounds as names lead to names
             self._known = walk.known
         self._absent = walk.absent
         return walk
@@ -275,43 +270,41 @@ class Captures:
         raise, too, then with what numbers were asked of compared, then with fewer data; and once
         more where the trace has imported what its copy had to have.
         """
-        if self._sized:
+        way = self.way
+        if way.sized:
             self.without_sizes()
             return True
         if isinstance(error, OutsideError):
             return False
-        if self._adapted and self._absent & sys.modules.keys():
+        if way.adapted and self._absent & sys.modules.keys():
             self._readings = []
             return True
         if not isinstance(error, KeptError) and self._adapts(error):
-            self._readings = []
             return True
-        if not reading.data or self._level == NOTHING:
+        if not reading.data or way.level == NOTHING:
             return False
-        needed = {reading.data[k] for k in self.needed if k < len(reading.data)} - self._in_place
-        if needed and len(self._in_place) < FEW:
-            self._in_place |= needed
-            self._readings = []
+        needed = {reading.data[k] for k in self.needed if k < len(reading.data)} - way.compared
+        if needed and len(way.compared) < FEW:
+            self.take(way._replace(compared=way.compared | needed))
             return True
-        floats = self._level == ALL and any(k in self._loose for k in self._floats)
-        self._level = ARRAYS if floats else NOTHING
-        self._adapted, self._packages = False, NONE
-        self._readings = []
+        floats = way.level == ALL and any(k in self._loose for k in self._floats)
+        level = ARRAYS if floats else NOTHING
+        self.take(way._replace(level=level, adapted=False, packages=NONE))
         return True
 
     def _adapts(self, error: Exception) -> bool:
         """Have more of the code adapted after an error; False if that is no other than before."""
-        if not self._adapted and can_be_adapted(self._walk()):
-            self._adapted = True
+        way = self.way
+        if not way.adapted and can_be_adapted(self._walk()):
+            self.take(way._replace(adapted=True))
             return True
-        more = packages_in(error) - self._packages - {package_of(self._root)}
+        more = packages_in(error) - way.packages - {package_of(self._root)}
         if not more:
             return False
-        before = self.way
-        self._adapted, self._packages = True, self._packages | more
+        self.take(way._replace(adapted=True, packages=way.packages | more))
         if can_be_adapted(self._walk()):
             return True
-        self.restore(before)
+        self.take(way)
         return False
 
     def by_sizes(self) -> bool:
@@ -320,27 +313,20 @@ class Captures:
         That is where it has asked for the length of another array than this call's. Adapted, it
         makes arrays of any length, and ``len(x)`` is ``x.shape[0]``.
         """
-        if self._sized is not False or not can_be_adapted(self._walk(), sized=True):
+        if self.way.sized is not False or not can_be_adapted(self._walk(), sized=True):
             return False
         self._before = self.way
-        self._sized, self._adapted, self._readings = True, True, []
+        self.take(self.way._replace(adapted=True, sized=True))
         return True
 
     def without_sizes(self) -> None:
         """Trace as before sizes were tried."""
-        self.restore(self._before)
-        self._sized = None
+        self.take(self._before._replace(sized=None))
 
-    @property
-    def way(self) -> Way:
-        """How the function is traced."""
-        return Way(self._level, self._adapted, self._packages, self._in_place, self._sized)
-
-    def restore(self, way: Way) -> None:
-        """Trace as before."""
+    def take(self, way: Way) -> None:
+        """Trace in this way from now on."""
         if way != self.way:
-            self._level, self._adapted, self._packages, self._in_place, self._sized = way
-            self._readings = []
+            self.way, self._readings = way, []
 
     def called_later(self, function: Any, twins: Substitutes | None = None) -> Any:
         """Return the user's own function for what ``pure_callback`` is given.
@@ -365,12 +351,12 @@ class Captures:
             walk = self._walk()
             effects = Effects(walk)
             try:
-                if not values and not self._adapted:
+                if not values and not self.way.adapted:
                     result = body(*args, **kwargs)
                     self.memory.note(effects)
                     return result
                 new = dict(zip(reading.data, values, strict=True))
-                twins = Substitutes(walk, new, self._adapted, bool(self._sized))
+                twins = Substitutes(walk, new, self.way.adapted, bool(self.way.sized))
                 made = self._make(twins.root(self._root), *self._rest, **self._options)
                 try:
                     with within(callback=functools.partial(self.called_later, twins=twins)):

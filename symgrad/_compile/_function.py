@@ -303,7 +303,7 @@ class Function(Foreign, Travels, Generic[P, R]):
                 # It may have to be adapted, or need numbers. If not, the error is the user's.
                 if captures.fallback(reading, error):
                     continue
-                captures.restore(way)
+                captures.take(way)
                 refusal = refused_in_c(error)
                 if refusal is not None:
                     raise refusal from error
