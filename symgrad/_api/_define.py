@@ -28,7 +28,6 @@ def define(
     partials: Callable[..., Any] | None = None,
     domain: Sequence[sp.Set] | None = None,
     samples: Sequence[Any] = (-3.0, 3.0),
-    doc: str = "",
 ) -> Op:
     """Define an elementwise operation, to be used like those of NumPy.
 
@@ -46,8 +45,6 @@ def define(
         A SymPy set for each argument, where it is defined; the real numbers if None.
     samples:
         ``(low, high)`` for all arguments, or one pair for each, to try it out on.
-    doc:
-        One line for listings.
 
     Returns
     -------
@@ -86,7 +83,7 @@ def define(
     rule = None if partials is None else Partials(_listed(partials))
     make = _machine if compiled else _formula
     record, code = make(name, function, sets, rule)
-    op = define_op(record, code, Evidence(samples=pairs), Words(doc))
+    op = define_op(record, code, Evidence(samples=pairs), Words(name))
     registry.users[name] = op
     return op
 
