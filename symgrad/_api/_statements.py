@@ -102,15 +102,14 @@ _EXITS = (ast.Return, ast.Break, ast.Continue)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def walk(nodes: Iterable[ast.AST], into_loops: bool = True) -> Iterable[ast.AST]:
+def walk(nodes: Iterable[ast.AST]) -> Iterable[ast.AST]:
     """Yield all nodes of statements, not those of functions within."""
     stack = list(nodes)
     while stack:
         node = stack.pop()
         yield node
-        if isinstance(node, _SCOPES) or (not into_loops and isinstance(node, (ast.For, ast.While))):
-            continue
-        stack.extend(ast.iter_child_nodes(node))
+        if not isinstance(node, _SCOPES):
+            stack.extend(ast.iter_child_nodes(node))
 
 
 def _array_written(element: ast.Subscript) -> set[str]:

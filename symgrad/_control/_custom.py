@@ -212,7 +212,7 @@ class ByPullback:
             )
         ct = self.results.filled([Traced(c) for c in cts])
         slopes = self.backward(found[1], ct)
-        return matched("custom_vjp", self.backward, slopes, self.arguments, operands)
+        return matched(self.backward, slopes, self.arguments, operands)
 
     def push(self, operands: Sequence[Node], tangents: Sequence[Node]) -> list[Node]:
         """Return the results' tangents: the transpose of the pullback, which is linear."""
@@ -252,11 +252,10 @@ class ByTangent:
 
 
 def matched(
-    what: str, function: Callable[..., Any], found: Any, arguments: Values,
-    operands: Sequence[Node],
-) -> list[Node | None]:  # fmt: skip
+    function: Callable[..., Any], found: Any, arguments: Values, operands: Sequence[Node]
+) -> list[Node | None]:
     """Return a rule's cotangents, one for each number of the arguments; None is zero."""
-    trees = arguments.tree.children
+    what, trees = "custom_vjp", arguments.tree.children
     if not isinstance(found, (tuple, list)) or len(found) != len(trees):
         count = len(found) if isinstance(found, (tuple, list)) else 1
         raise ArgumentError(

@@ -196,7 +196,8 @@ class _Part(Writer):
         following, live = self.cell("i64", "%begin"), self.cell("i64", "0")
         lane, source = e.op("alloca i64"), e.op("alloca i64")
         e.line(f"store [{LANES} x i8] zeroinitializer, ptr {mask}")
-        e.line(f"store [{LANES} x i64] {_all(-1)}, ptr {examples}")
+        minus = "[" + ", ".join(["i64 -1"] * LANES) + "]"
+        e.line(f"store [{LANES} x i64] {minus}, ptr {examples}")
         self.allocate()
         place = {x: k for k, x in enumerate(loop.shared)}
         common = iter(self.shared[place[x]] for x in lanes.common)
@@ -263,7 +264,3 @@ class _Part(Writer):
         e.line("br label %turns")
         self.label("given")
         self.end()
-
-
-def _all(value: int) -> str:
-    return "[" + ", ".join([f"i64 {value}"] * LANES) + "]"

@@ -222,11 +222,6 @@ class Words(Register):
         form = self.body.form
         return Lanes(self.body, self.body.op(f"bitcast {form.words} {self.name} to {form.floats}"))
 
-    def converted(self) -> Lanes:
-        """Return the integers as numbers."""
-        form = self.body.form
-        return Lanes(self.body, self.body.op(f"sitofp {form.words} {self.name} to {form.floats}"))
-
 
 class Mask(Register):
     """A register of truth values."""

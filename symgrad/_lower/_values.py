@@ -53,10 +53,6 @@ class Place:
     grows: bool = False
 
 
-class Read(sp.Symbol):  # type: ignore[misc]
-    """A computed integer (an index array's element) inside an index expression."""
-
-
 class Values:
     """Emits node values into one function.
 

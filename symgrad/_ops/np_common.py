@@ -264,16 +264,15 @@ def existing(*names: str, of: Any = np) -> tuple[Callable[..., Any], ...]:
     return tuple(getattr(of, name) for name in names if hasattr(of, name))
 
 
-def declared(*names: str, of: Any = np) -> tuple[Callable[..., Any], ...]:
+def declared(*names: str) -> tuple[Callable[..., Any], ...]:
     """Return the functions that a record answers to, of names that come and go with versions.
 
     The pages that list functions name all of them, so that the pages do not depend on the
     version at hand.
     """
-    prefix = of.__name__.replace("numpy", "np")
-    spelled = tuple(f"{prefix}.{name}" for name in names)
+    spelled = tuple(f"np.{name}" for name in names)
     DECLARED.update(dict.fromkeys(spelled, spelled))
-    return existing(*names, of=of)
+    return existing(*names)
 
 
 Sample = tuple[tuple[Any, ...], dict[str, Any]]

@@ -42,9 +42,10 @@ def _log_of_reduction(node: Node, name: str) -> tuple[Node, tuple[int, ...]] | N
     return inner.operands[0], inner.params["axes"]
 
 
-def _restored(value: Any, like: Any, axes: tuple[int, ...]) -> Any:
-    kept = tuple(1 if k in axes else d for k, d in enumerate(like.shape))
-    return np.broadcast_to(np.reshape(value, kept), like.shape)
+def _restored(value: Any, x: Node, axes: tuple[int, ...]) -> Any:
+    shape = Traced(x).shape
+    kept = tuple(1 if k in axes else d for k, d in enumerate(shape))
+    return np.broadcast_to(np.reshape(value, kept), shape)
 
 
 def _folded(node: Node, x: Node, axes: tuple[int, ...], slope: Callable[[Any], Any]) -> Way:
@@ -54,10 +55,10 @@ def _folded(node: Node, x: Node, axes: tuple[int, ...], slope: Callable[[Any], A
 
     return Way(
         (x,),
-        lambda ct: [_restored(ct, Traced(x), axes) * slope(Traced(x))],
+        lambda ct: [_restored(ct, x, axes) * slope(Traced(x))],
         push,
         elementwise=False,
-        support=lambda mask: [_restored(mask, Traced(x), axes)],
+        support=lambda mask: [_restored(mask, x, axes)],
     )
 
 
@@ -93,11 +94,11 @@ def _length_of_array(node: Node, barred: Collection[Node]) -> Way | None:
         return None
 
     def slopes() -> Any:
-        scaled = _restored(OPS["LengthScale"](Traced(node)), Traced(x), axes) * Traced(x)
+        scaled = _restored(OPS["LengthScale"](Traced(node)), x, axes) * Traced(x)
         total = np.sum(scaled * scaled, axis=axes)
         r = np.sqrt(total if count is None else total / Traced(count))
-        found = scaled / _restored(np.where(r == 0, 1.0, r), Traced(x), axes)
-        found = np.where(_restored(r == 0, Traced(x), axes), 0.0, found)
+        found = scaled / _restored(np.where(r == 0, 1.0, r), x, axes)
+        found = np.where(_restored(r == 0, x, axes), 0.0, found)
         return found if count is None else found / Traced(count)
 
     def push(tangents: Sequence[Any]) -> Any:
@@ -105,10 +106,10 @@ def _length_of_array(node: Node, barred: Collection[Node]) -> Way | None:
 
     return Way(
         (x,),
-        lambda ct: [_restored(ct, Traced(x), axes) * slopes()],
+        lambda ct: [_restored(ct, x, axes) * slopes()],
         push,
         elementwise=False,
-        support=lambda mask: [_restored(mask, Traced(x), axes)],
+        support=lambda mask: [_restored(mask, x, axes)],
     )
 
 
@@ -131,7 +132,7 @@ def _log_softmax(node: Node, barred: Collection[Node]) -> Way | None:
         lambda ct: [ct - along(total(ct))],
         lambda tangents: tangents[0] - total(along(tangents[0])),
         elementwise=False,
-        support=lambda mask: [_restored(np.any(mask, axis=axes), Traced(x), axes)],
+        support=lambda mask: [_restored(np.any(mask, axis=axes), x, axes)],
     )
 
 
@@ -182,7 +183,7 @@ def _softmax(node: Node, barred: Collection[Node]) -> Way | None:
         lambda ct: [along(ct)],
         lambda tangents: along(tangents[0]),
         elementwise=False,
-        support=lambda mask: [_restored(np.any(mask, axis=axes), Traced(x), axes)],
+        support=lambda mask: [_restored(np.any(mask, axis=axes), x, axes)],
     )
 
 

@@ -276,11 +276,11 @@ def _listing(program: Program) -> tuple[str, ...]:
     return cut(str(program).split("\n"))
 
 
-def cut(lines: list[str], limit: int = LIMIT) -> tuple[str, ...]:
+def cut(lines: list[str]) -> tuple[str, ...]:
     """Return ``lines``, their middle left out if they are many."""
-    if len(lines) <= limit:
+    if len(lines) <= LIMIT:
         return tuple(lines)
-    head, tail = limit * 2 // 3, limit // 3
+    head, tail = LIMIT * 2 // 3, LIMIT // 3
     return (*lines[:head], f"    ... {len(lines) - head - tail} more lines ...", *lines[-tail:])
 
 

@@ -7,7 +7,6 @@ from ._deltas import resolve
 from ._derive import (
     Function,
     derivative_of,
-    derivatives,
     elements_of,
     formulas,
     repeated_derivatives,
@@ -20,6 +19,6 @@ from ._html import STYLE, line, mathml
 from ._named import index_symbols, rename_bound
 from ._over import Over
 from ._patience import LATE, Patience
-from ._printing import beside, latex, ordered, pretty, text
+from ._printing import beside, latex, ordered, text
 from ._reading import formula_of
 from ._shorter import simplified

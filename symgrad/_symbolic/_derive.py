@@ -117,28 +117,6 @@ def formulas(graph: Function, elements: Elements | None = None) -> list[Any]:
     return [e.xreplace(names) for e in found] if names else found
 
 
-def derivatives(
-    graph: Function, wrt: Input, order: int = 1, patience: Patience | None = None
-) -> list[Any]:
-    """Return for each output its derivative by one element of the input ``wrt``.
-
-    The indices are those of the output, followed by those of the input, once for each
-    ``order``.
-
-    Parameters
-    ----------
-    graph:
-        A function's graph or program.
-    wrt:
-        One of its inputs.
-    order:
-        How often it is differentiated, each time by another element.
-    patience:
-        The time that simplification may take; by default as long as a reader waits.
-    """
-    return repeated_derivatives(graph, [wrt] * order, patience)
-
-
 def repeated_derivatives(
     graph: Function,
     wrt: Sequence[Input],

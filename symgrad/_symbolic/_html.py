@@ -142,11 +142,10 @@ def markup(element: Any) -> str:
     return str(body.replace("<mo>-</mo>", "<mo>−</mo>"))
 
 
-def mathml(expression: Any, display: bool = True) -> str:
+def mathml(expression: Any) -> str:
     """Return a formula as a MathML element that a browser draws without any script."""
-    style = ' display="block"' if display else ""
     body = markup(MathMLPrinter()._print(expression))
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML"{style}>{body}</math>'
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">{body}</math>'
 
 
 #: Signs at the beginning of an element, behind the space between two: browsers would set more

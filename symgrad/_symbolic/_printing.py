@@ -285,26 +285,14 @@ def text(expression: Any) -> str:
     return str(TextPrinter({"full_prec": False}).doprint(expression))
 
 
-def _picture(expression: Any, left: str = "") -> str:
-    """Return a picture, whatever the terminal: SymPy asks it for Unicode in a global flag."""
-    before = pretty_use_unicode(True)
+def beside(left: str, right: Any) -> str:
+    """Return ``left = right`` as a picture in Unicode characters, the sign at its main line."""
+    before = pretty_use_unicode(True)  # whatever the terminal, which SymPy asks in a global flag
     try:
-        form = UnicodePrinter({"use_unicode": True, "wrap_line": False})._print(expression)
-        if left:
-            form = prettyForm(*prettyForm.next(prettyForm(left), " = ", form))
-        return str(form)
+        form = UnicodePrinter({"use_unicode": True, "wrap_line": False})._print(right)
+        return str(prettyForm(*prettyForm.next(prettyForm(left), " = ", form)))
     finally:
         pretty_use_unicode(before)
-
-
-def pretty(expression: Any) -> str:
-    """Return a formula as a picture in Unicode characters, several lines."""
-    return _picture(expression)
-
-
-def beside(left: str, right: Any) -> str:
-    """Return ``left = right``, the sign at the height of the picture's main line."""
-    return _picture(right, left)
 
 
 def latex(expression: Any) -> str:

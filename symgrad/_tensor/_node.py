@@ -127,12 +127,12 @@ def is_tensor_class(cls: type[Any]) -> type[Any]:
     return cls
 
 
-def wrap(data: Any, cell: Cell | None = None) -> Any:
+def wrap(data: Any) -> Any:
     """Return a tensor of an array, which it shares, without a record."""
     made = _new(Kind.tensor)
     made._data = data = data if type(data) is np.ndarray else np.asarray(data)
     made._fn = made._grad = made._acc = made.name = None
-    made._cell = cell if cell is not None or data.flags.c_contiguous else Cell()
+    made._cell = None if data.flags.c_contiguous else Cell()
     made._requires = False
     return made
 

@@ -93,15 +93,6 @@ class Box(NamedTuple):
         return np.where(free, slope, 0.0), np.where(both, matrix, np.eye(x.shape[0]))
 
 
-class Found(NamedTuple):
-    """A minimum: ``x`` with its derivatives; nan unless ``ok``."""
-
-    x: Any
-    ok: Any
-    status: Any
-    steps: Any
-
-
 def descend(
     model: Callable[[Any], Model], start: Any, tests: Tests, most: Any, box: Box | None = None
 ) -> State:

@@ -41,10 +41,10 @@ def _const(value: float) -> Formula:
     return lambda *shapes: value
 
 
-def _above(shape: Any, bound: float, value: Formula, otherwise: float = np.inf) -> Any:
-    """Return ``value(shape)`` for shapes above a bound, which none of its parts leaves."""
+def _above(shape: Any, bound: float, value: Formula) -> Any:
+    """Return ``value(shape)`` for shapes above a bound, else infinity; no part leaves it."""
     good = shape > bound
-    return np.where(good, value(np.where(good, shape, bound + 1.0)), otherwise)
+    return np.where(good, value(np.where(good, shape, bound + 1.0)), np.inf)
 
 
 def _power(c: Any, k: float) -> Any:

@@ -108,14 +108,14 @@ def _between(points: Any, a: Any, b: Any) -> list[Any]:
     return [np.where(a < b, inside[k], inside[-1 - k]) for k in range(int(inside.shape[0]))]
 
 
-def _of_number(func: Function, args: tuple[Any, ...], name: str) -> Function:
+def _of_number(func: Function, args: tuple[Any, ...]) -> Function:
     """Return an integrand whose results are real numbers."""
 
     def f(x: Any) -> Any:
         y = traced_numpy.asarray(func(x, *args))
         if y.dtype.kind == "c":
             raise ArgumentError(
-                f"{name}: the integrand is complex: integrate np.real and np.imag of it, or pass "
+                "quad: the integrand is complex: integrate np.real and np.imag of it, or pass "
                 "complex_func=True"
             )
         return np.reshape(floats(y), ())
@@ -206,7 +206,7 @@ def quad(
         raise ValueError("quad: limit is at least 1")
 
     def traced(func: Function) -> Any:
-        f = _of_number(func, args, "quad")
+        f = _of_number(func, args)
         rows = MORE * int(limit)
         found = integral(f, 0.0, a, b, epsabs, epsrel, rows, points, np.abs)
         return found if full_output else found[:2]

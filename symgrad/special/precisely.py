@@ -24,12 +24,9 @@ Precise = Callable[..., Any]
 ENOUGH, STEPS = 4, 60
 
 
-def _named(name: str) -> Precise:
-    """Return mpmath's function of a name."""
-    return lambda c, guess, *xs: getattr(c, name)(*xs)
-
-
-expn = _named("expint")
+def expn(c: Any, guess: Any, n: Any, x: Any) -> Any:
+    """Exponential integral."""
+    return c.expint(n, x)
 
 
 def _struve(name: str) -> Precise:
