@@ -79,7 +79,7 @@ def source(program: Steps, name: str = "program") -> str:
 
 class _Writer:
     def __init__(self, program: Steps, name: str, outer: _Writer | None = None) -> None:
-        self.program, self.name, self.outer = program, name, outer
+        self.program, self.name = program, name
         self.helpers: dict[str, FunctionType] = {} if outer is None else outer.helpers
         self.tables: dict[str, Any] = {} if outer is None else outer.tables
         self.constants: dict[Constant, str] = {} if outer is None else outer.constants

@@ -95,12 +95,11 @@ class MeasuredRule(Rule):
     def __init__(
         self, op: Map, items: tuple[tuple[str, Any], ...], kinds: str, result: str
     ) -> None:
-        self._describe(op, items, kinds, result)
+        self._describe(op, items, result)
         self.symbols = operand_symbols(kinds)
         self.real = [k == "f" and result == "f" for k in kinds]
-        self.boolean, self.switches = False, []
+        self.switches = []
         self.value = Measured(op, self.params)
-        self._curvatures = {}
         self.slopes = [
             None if not real else Formula(sp.nan, self.symbols) if unknown
             else Measured(op, self.params, (k,))

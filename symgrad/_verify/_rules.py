@@ -60,10 +60,9 @@ class Calculus:
     def __init__(self, expression: Any, symbols: Sequence[sp.Symbol], real: Sequence[bool]):
         self.symbols, self.real = list(symbols), list(real)
         self.value = Formula(expression, symbols)
-        self.boolean = is_condition(self.value.expression)
         self.slopes: list[Formula | None] = [None] * len(symbols)
         self._curvatures: dict[tuple[int, int], Formula | None] = {}
-        if not self.boolean:
+        if not is_condition(self.value.expression):
             self.slopes = [self._slope(self.value.expression, k) for k in range(len(symbols))]
         self.switches = [
             (Formula(gap, symbols), whole, [self._slope(gap, k) for k in range(len(symbols))])
@@ -101,7 +100,7 @@ class Rule(Calculus):
             raise UnsupportedError(
                 f"{op.name} has no formula, by which its derivative could be evaluated exactly"
             )
-        self._describe(op, items, kinds, result)
+        self._describe(op, items, result)
         symbols = operand_symbols(kinds)
         operands: list[Any] = list(symbols)
         for k, kind in enumerate(kinds):
@@ -114,12 +113,10 @@ class Rule(Calculus):
             form = sp.Piecewise((1, form), (0, True))
         super().__init__(form, symbols, [k == "f" and result == "f" for k in kinds])
 
-    def _describe(
-        self, op: Map, items: tuple[tuple[str, Any], ...], kinds: str, result: str
-    ) -> None:
+    def _describe(self, op: Map, items: tuple[tuple[str, Any], ...], result: str) -> None:
         evidence = Evidence.of(op)
         self.op, self.params = op, dict(items)
-        self.kinds, self.result = kinds, result
+        self.result = result
         self.known = op.sympy is not None or evidence.precise is not None
         self.held = op.name == "StopGradient"
         self.exact = self.known and evidence.exact_form
