@@ -19,8 +19,7 @@ from symgrad._symbolic._over import DetOver, Entry, LogDetOver, OfMatrix, Over
 
 RNG = np.random.default_rng(5)
 N, M = 4, 3
-X4, Y4, U4, A5, W3 = (RNG.uniform(0.5, 1.5, k) for k in (N, N, N, 5, M))
-R5 = A5 - 1
+X4, Y4, A5, W3 = (RNG.uniform(0.5, 1.5, k) for k in (N, N, 5, M))
 A44, B43 = RNG.uniform(0.5, 1.5, (N, N)), RNG.uniform(0.5, 1.5, (N, M))
 S44 = A44 @ A44.T + np.eye(N)
 LABELS = np.array([0, 1, -2, 0])
