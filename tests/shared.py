@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import symgrad as sg
+
+# ---------------------------------------------------------------- pages
+
+
+def builder(page: str) -> ModuleType:
+    """Return the script that writes a page of the documentation, as a module."""
+    path = Path(__file__).parents[1] / "docs" / f"build_{page}.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
 
 # ---------------------------------------------------------------- matrices
 

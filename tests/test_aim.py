@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -11,8 +9,8 @@ import pytest
 
 import symgrad as sg
 from symgrad._op import registry
+from tests.shared import builder
 
-PAGE = Path(__file__).parents[1] / "docs" / "build_accuracy.py"
 #: The op, the number of the real operand to differentiate by or None, the point.
 POINTS: list[tuple[str, int | None, tuple[float, ...]]] = [
     ("Cbrt", None, (6.530748266090969,)),
@@ -80,12 +78,7 @@ POINTS: list[tuple[str, int | None, tuple[float, ...]]] = [
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_accuracy", PAGE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return builder("accuracy")
 
 
 @pytest.mark.parametrize(("name", "by", "at"), POINTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import re
 from operator import attrgetter
 from pathlib import Path
@@ -18,18 +18,14 @@ import symgrad.numpy as snp
 from symgrad._op import registry
 from symgrad.errors import SymgradError
 from symgrad.scipy._fates import FATES
+from tests.shared import builder
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_coverage", DOCS / "build_coverage.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return builder("coverage")
 
 
 #: What only older releases of NumPy have, and warn of; in1d is isin, trapz is trapezoid.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import re
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 import symgrad as sg
 from symgrad._op import Code, Evidence, Instr, Intrinsic, Libm, registry
+from tests.shared import builder
 
 DOCS = Path(__file__).parents[1] / "docs"
 COLUMNS = 11
@@ -23,12 +23,7 @@ BUILD = "run: python docs/build_accuracy.py"
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_accuracy", DOCS / "build_accuracy.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return builder("accuracy")
 
 
 def rows(part: int) -> list[list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,18 +15,14 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad._op import Evidence, Op, registry
+from tests.shared import builder
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_ops", DOCS / "build_ops.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return builder("ops")
 
 
 @pytest.fixture(scope="module")

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import re
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tests.shared import builder
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_pictures", DOCS / "build_pictures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look there
-    spec.loader.exec_module(module)
-    return module
+    return builder("pictures")
 
 
 def test_every_picture_has_a_maker_and_a_page(build: ModuleType) -> None:

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tests.shared import builder
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-def _build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_rewrites", DOCS / "build_rewrites.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-build = _build()
+build = builder("rewrites")
 RULES = (*build.SHORTCUTS, *build.IDENTITIES)
 
 
