@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad._op import registry
+from symgrad._trace import flatten
 
 # ---------------------------------------------------------------- pages
 
@@ -25,6 +28,32 @@ def builder(page: str) -> ModuleType:
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+# ---------------------------------------------------------------- samples of the registry
+
+
+def called(function: Any) -> Any:
+    """SciPy's composed functions do not dispatch; they are reached through the registry."""
+    module = getattr(function, "__module__", None) or "numpy"
+    return function if module.startswith("numpy") else registry.handler(function)
+
+
+def of_arrays(
+    function: Any, sample: Any, chosen: Callable[[Any], bool] = lambda x: True
+) -> tuple[Callable[..., Any], list[Any]]:
+    """A call with the sample's arguments as a function of the arrays in them, and these."""
+    leaves, tree = flatten(sample)
+    places = [k for k, x in enumerate(leaves) if isinstance(x, np.ndarray) and chosen(x)]
+
+    def of(*arrays: Any) -> Any:
+        given = list(leaves)
+        for k, x in zip(places, arrays, strict=True):
+            given[k] = x
+        args, kwargs = tree.unflatten(given)
+        return function(*args, **kwargs)
+
+    return of, [leaves[k] for k in places]
 
 
 # ---------------------------------------------------------------- matrices

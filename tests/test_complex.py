@@ -18,6 +18,7 @@ import symgrad.scipy.special as sg_special
 from symgrad._op import Composite, registry
 from symgrad._trace import flatten
 from symgrad.errors import ArgumentError, DTypeError, SymgradError, UnsupportedError
+from tests.shared import called, of_arrays
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
 
@@ -176,24 +177,13 @@ def test_composites_agree_with_numpy_or_refuse(name: str) -> None:
     """No function of NumPy is silently wrong for complex arguments."""
     record = COMPOSITES[name]
     function = record.functions[0]
-    from_numpy = getattr(function, "__module__", "numpy").startswith("numpy")
-    called = function if from_numpy else registry.handler(function)
     cases = list(complex_samples(record))
     for args, kwargs in cases[:: max(1, len(cases) // 8)]:
-        leaves, tree = flatten((args, kwargs))
-        places = [k for k, x in enumerate(leaves) if isinstance(x, np.ndarray)]
-
-        def body(*arrays: Any, leaves: Any = leaves, tree: Any = tree, at: Any = places) -> Any:
-            full = list(leaves)
-            for k, x in zip(at, arrays, strict=True):
-                full[k] = x
-            inner, options = tree.unflatten(full)
-            return called(*inner, **options)
-
+        body, arrays = of_arrays(called(function), (args, kwargs))
         with np.errstate(all="ignore"), warnings.catch_warnings(), sg.backend("numpy"):
             warnings.simplefilter("ignore")
             try:
-                found = sg.compile(body)(*(leaves[k] for k in places))
+                found = sg.compile(body)(*arrays)
             except SymgradError:
                 continue
             try:

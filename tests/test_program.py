@@ -30,6 +30,7 @@ from symgrad.errors import (
     SymgradError,
     UnsupportedError,
 )
+from tests.shared import of_arrays
 
 Program = sg.Program
 MAPS = {name: op for name, op in registry.ops.items() if op.kind == "map"}
@@ -90,18 +91,8 @@ def assert_program(program: Program, values: Any) -> None:
 
 def cases(record: Composite) -> Iterator[tuple[Callable[..., Any], list[Any], list[int]]]:
     """A composite's samples as functions of the arrays in them, and which arrays are real."""
-    for args, kwargs in record.samples(np.random.default_rng(7)):
-        flat, tree = flatten((tuple(args), kwargs))
-        places = [k for k, x in enumerate(flat) if isinstance(x, np.ndarray)]
-
-        def function(*arrays: Any, flat: Any = flat, tree: Any = tree, places: Any = places) -> Any:
-            leaves = list(flat)
-            for k, x in zip(places, arrays, strict=True):
-                leaves[k] = x
-            positional, named = tree.unflatten(leaves)
-            return record.function(*positional, **named)
-
-        values = [flat[k] for k in places]
+    for sample in record.samples(np.random.default_rng(7)):
+        function, values = of_arrays(record.function, sample)
         yield function, values, [k for k, x in enumerate(values) if x.dtype.kind == "f"]
 
 

@@ -18,6 +18,7 @@ from symgrad.errors import (
     SparsityWarning,
     VerificationError,
 )
+from tests.shared import called, of_arrays
 
 
 @pytest.fixture
@@ -337,24 +338,9 @@ def test_a_part_without_lanes_is_dense_and_says_so(rng):
 
 def differentiated(record, number):
     """Return a function of the registry at a sample as one of its real arrays, and these."""
-    args, kwargs = next(itertools.islice(record.samples(np.random.default_rng(7)), number, None))
-    leaves, tree = flatten((args, kwargs))
-    places = [
-        k for k, x in enumerate(leaves)
-        if isinstance(x, np.ndarray) and x.dtype == np.float64 and x.size
-    ]  # fmt: skip
-    function = record.functions[0]
-    if not getattr(function, "__module__", "numpy").startswith("numpy"):
-        function = registry.handler(function)
-
-    def f(*given):
-        new = list(leaves)
-        for k, x in zip(places, given, strict=True):
-            new[k] = x
-        args, kwargs = tree.unflatten(new)
-        return function(*args, **kwargs)
-
-    return f, [leaves[k] for k in places]
+    sample = next(itertools.islice(record.samples(np.random.default_rng(7)), number, None))
+    of_doubles = lambda x: x.dtype == np.float64 and x.size  # noqa: E731
+    return of_arrays(called(record.functions[0]), sample, of_doubles)
 
 
 @pytest.mark.parametrize("name", sorted(registry.composites))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -16,6 +17,7 @@ import symgrad as sg
 from symgrad._op import Composite, Evidence, Op, Words, registry
 from symgrad._trace import flatten
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedError
+from tests.shared import called, of_arrays
 
 MAPS = [op for op in registry.ops.values() if op.kind == "map"]
 COMPOSITES = [c for c in registry.composites.values() if c.functions]
@@ -56,24 +58,13 @@ class Case:
 
 def composite_cases(record: Composite) -> Iterator[Case]:
     """Yield the samples of a record, with its real array arguments as the variables."""
-    head = record.functions[0]
-    module = getattr(head, "__module__", None) or "numpy"
-    # SciPy's composed functions do not dispatch; they are reached through the registry.
-    function = head if module.startswith("numpy") else registry.handler(head)
+    function = called(record.functions[0])
     for args, kwargs in record.samples(np.random.default_rng(0)):
-        leaves, tree = flatten(args)
-        places = [
-            k for k, x in enumerate(leaves) if isinstance(x, np.ndarray) and x.dtype.kind == "f"
-        ]
-
-        def call(*xs: Any, leaves=leaves, tree=tree, places=places, kwargs=kwargs) -> Any:  # type: ignore[no-untyped-def]
-            given = list(leaves)
-            for k, x in zip(places, xs, strict=True):
-                given[k] = x
-            return function(*tree.unflatten(given), **kwargs)
-
-        if places:
-            yield Case(call, tuple(leaves[k] for k in places))
+        call, arrays = of_arrays(
+            partial(function, **kwargs), (args, {}), lambda x: x.dtype.kind == "f"
+        )
+        if arrays:
+            yield Case(call, tuple(arrays))
 
 
 CONDITION = registry.ops["Where"].domain[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from symgrad._op import Evidence, Map, Op, registry
 from symgrad._ops import logic
 from symgrad._trace import flatten
 from symgrad.errors import SymgradError
+from tests.shared import called, of_arrays
 
 Array = np.ndarray[Any, Any]
 PAGE = mmap.PAGESIZE
@@ -140,24 +141,6 @@ MAPS = [
 COMPOSITES = [record for record in registry.composites.values() if record.functions]
 
 
-def _arrays(value: Any) -> Iterator[Array]:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _arrays(item)
-    elif isinstance(value, dict):
-        yield from _arrays(list(value.values()))
-
-
-def _with(value: Any, arrays: Iterator[Any]) -> Any:
-    if isinstance(value, np.ndarray):
-        return next(arrays)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_with(item, arrays) for item in value)
-    return {k: _with(v, arrays) for k, v in value.items()} if isinstance(value, dict) else value
-
-
 @pytest.mark.attack(quick=4, whole=1_500, part=100, judge="the plain call, bit for bit; no signal")
 def test_guarded_ops(attack: Any, isolated: Any) -> None:
     """Every op of the registry, sizes 0 to 70: calls, ``out=``, kernels, kernels into arrays."""
@@ -172,21 +155,13 @@ def test_guarded_ops(attack: Any, isolated: Any) -> None:
                 dtype = rng.choice([np.float64, np.float32])
                 judge(case, isolated, record, _operands(record, rng, shape, dtype))
                 continue
-            function = record.functions[0]
-            composed = not str(getattr(function, "__module__", "numpy")).startswith("numpy")
-            called = registry.handler(function) if composed else function
-            samples = list(record.samples(rng))
-            args, kwargs = samples[rng.integers(len(samples))] if samples else ((), {})
-            arrays = list(_arrays([args, kwargs]))
+            samples = list(record.samples(rng)) or [((), {})]
+            sample = samples[rng.integers(len(samples))]
+            applied, arrays = of_arrays(called(record.functions[0]), sample)
             if not arrays or any(a.dtype.kind not in "fiub" for a in arrays):
                 case.tally("without arrays")
-                continue
-
-            def applied(*given: Any) -> Any:
-                rest = iter(given)
-                return called(*_with(args, rest), **_with(kwargs, rest))  # noqa: B023
-
-            judge(case, isolated, applied, arrays)
+            else:
+                judge(case, isolated, applied, arrays)
 
 
 # ---------------------------------------------------------------- random programs

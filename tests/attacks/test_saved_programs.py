@@ -38,6 +38,7 @@ from symgrad._show._graph_view_program import program_view
 from symgrad._tensor import draw
 from symgrad._trace import flatten
 from symgrad.errors import CycleError, DataError, SymgradError, UnsupportedError
+from tests.shared import of_arrays
 
 # ---------------------------------------------------------------- programs to begin with
 
@@ -108,17 +109,7 @@ def squares(function: Callable[..., Any], *arrays: Any) -> Any:
 def of_sample(record: Composite, rng: Any) -> tuple[Callable[..., Any], list[Any]]:
     """One of a composite's samples as a function of the arrays in it, or its gradient."""
     samples = list(islice(record.samples(np.random.default_rng(7)), 16))
-    flat, tree = flatten(samples[rng.integers(len(samples))])
-    places = [k for k, x in enumerate(flat) if isinstance(x, np.ndarray)]
-
-    def function(*arrays: Any) -> Any:
-        leaves = list(flat)
-        for k, x in zip(places, arrays, strict=True):
-            leaves[k] = x
-        positional, named = tree.unflatten(leaves)
-        return record.function(*positional, **named)
-
-    values = [flat[k] for k in places]
+    function, values = of_arrays(record.function, samples[rng.integers(len(samples))])
     real = tuple(k for k, x in enumerate(values) if x.dtype.kind == "f")
     if record.differentiable and real and rng.random() < 0.4:
         return sg.grad(partial(squares, function), argnums=real), values

@@ -35,6 +35,7 @@ from symgrad._schedule import schedule
 from symgrad._shapes import Dim
 from symgrad._trace import flatten
 from symgrad.errors import CheckError, CycleError
+from tests.shared import of_arrays
 
 OPS = registry.ops
 F8, F4, I8, B = (np.dtype(t) for t in ("f8", "f4", "i8", "?"))
@@ -350,19 +351,10 @@ def test_guarded_shapes_pass() -> None:
 
 def first_case(record: Composite) -> tuple[Callable[..., Any], list[Any]] | None:
     """A composite's first sample as a function of the arrays in it."""
-    for args, kwargs in record.samples(np.random.default_rng(7)):
-        flat, tree = flatten((tuple(args), kwargs))
-        places = [k for k, leaf in enumerate(flat) if isinstance(leaf, np.ndarray)]
-
-        def function(*arrays: Any, flat: Any = flat, tree: Any = tree, places: Any = places) -> Any:
-            leaves = list(flat)
-            for k, array in zip(places, arrays, strict=True):
-                leaves[k] = array
-            positional, named = tree.unflatten(leaves)
-            return record.function(*positional, **named)
-
-        if places:
-            return function, [flat[k] for k in places]
+    for sample in record.samples(np.random.default_rng(7)):
+        function, arrays = of_arrays(record.function, sample)
+        if arrays:
+            return function, arrays
     return None
 
 

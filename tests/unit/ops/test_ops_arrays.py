@@ -24,6 +24,7 @@ from symgrad._schedule._run import concrete
 from symgrad._shapes import Dim, evaluate_dim, recording
 from symgrad._trace import Traced, as_node, flatten
 from symgrad.errors import ArgumentError, IndexingError, ShapeError, UnsupportedError
+from tests.shared import called
 
 #: Maps, and what gives complex numbers, have tests of their own.
 ELSEWHERE = (logic.__name__, rounding.__name__, np_fft.__name__)
@@ -116,12 +117,6 @@ def evaluated(node: Node, operands: list[Any], sizes: dict[Dim, int]) -> Any:
 
 
 LOGSUMEXP = registry.handler(special.logsumexp)
-
-
-def called(function: Any) -> Any:
-    """SciPy's composed functions do not dispatch; they are reached through the registry."""
-    from_numpy = getattr(function, "__module__", "numpy").startswith("numpy")
-    return function if from_numpy else registry.handler(function)
 
 
 def samples(record: Composite) -> Iterator[tuple[Any, Any]]:
