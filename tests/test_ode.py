@@ -86,6 +86,9 @@ OPTIONS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
         {"vectorized": True, "first_step": 0.01, "max_step": 0.1},
     ),
     "complex": ((lambda t, y: 1j * y, (0, 3), [1 + 0j, 2]), {"rtol": 1e-6}),
+    "complex and stiff": (
+        (lambda t, y: -1j * y * np.abs(y) ** 2, (0, 3), [1 + 0j, 2]), {"method": "BDF"}
+    ),
     "tolerances": (
         (lambda t, y: (y[1], -y[0]), (0, 1), (1, 0)),
         {"rtol": [1e-3, 1e-5], "atol": [1e-6, 1e-4]},

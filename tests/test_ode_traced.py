@@ -162,7 +162,10 @@ def test_refusals() -> None:
 
     with pytest.raises(UnsupportedError, match="t_eval"):
         trace()
-    for read in (lambda s: s.y[0], lambda s: s.t, lambda s: len(s.t), lambda s: s.y[:, 1]):
+    for read in (
+        lambda s: s.y[0], lambda s: s.t, lambda s: len(s.t), lambda s: s.y[:, 1],
+        lambda s: s.y[0][-2], lambda s: s.y[1].max(), lambda s: s.y.T[:2], lambda s: list(s.y.T),
+    ):  # fmt: skip
         with pytest.raises(UnsupportedError, match="t_eval"):
             sg.compile(lambda y, read=read: 1 * read(solve_ivp(lambda t, y: -y, (0, 1), y)))(Y0)
     with pytest.raises(UnsupportedError, match="Rodas5P"):
@@ -173,6 +176,23 @@ def test_refusals() -> None:
         trace(t_eval=[1.0], lband=1)
     with pytest.raises(ValueError, match="not properly sorted"):
         trace(t_eval=[1.0, 0.5])
+
+
+def test_rows_of_the_solution_have_ends() -> None:
+    """``x, v = sol.y; x[-1]``, as for SciPy's arrays."""
+
+    def ends(y: Any) -> Any:
+        found = solve_ivp(lambda t, y: [y[1], -y[0]], (0, 1), y, "Tsit5", **TIGHT)
+        x, v = found.y
+        turned = found.y.T
+        return [
+            x[-1], found.y[0][-1], found.y[0, :][-1], turned[-1][0], turned[-1, 0],
+            turned[:, 0][-1], v[0], found.y[1:][0, 0], found.y[1:, 0][0], turned.T[1][0],
+        ]  # fmt: skip
+
+    exact = Y0[0] * np.cos(1) + Y0[1] * np.sin(1)
+    np.testing.assert_allclose(sg.compile(ends)(Y0), [exact] * 6 + [Y0[1]] * 4, rtol=1e-8)
+    np.testing.assert_allclose(sg.grad(lambda y: ends(y)[0])(Y0), [np.cos(1), np.sin(1)], rtol=1e-8)
 
 
 # ---------------------------------------------------------------- stiff systems

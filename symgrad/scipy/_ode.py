@@ -202,9 +202,10 @@ def _filled(
     begin = float(t_span[0])
     if y0.ndim == 1 and y0.size:
         slope(begin, y0)
-    if not options.keys() & {"jac", "jac_sparsity", "lband", "uband"}:
+    # Of a complex state there is no exact Jacobian unless the function is holomorphic.
+    if y0.dtype.kind == "f" and not options.keys() & {"jac", "jac_sparsity", "lband", "uband"}:
         options["jac"] = exact
-        if method != "LSODA" and y0.ndim == 1 and y0.size >= LARGE and y0.dtype.kind == "f":
+        if method != "LSODA" and y0.ndim == 1 and y0.size >= LARGE:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SparsityWarning)
                 filled = sparse(begin, y0).nnz

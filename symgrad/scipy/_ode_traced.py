@@ -40,25 +40,51 @@ TOLERANCES = (("rtol", 1e-3), ("atol", 1e-6))
 
 
 class Ends:
-    """The beginning and the end of what has as many columns as there are steps."""
+    """The beginning and the end of what has as many columns as there are steps; or some rows.
 
-    def __init__(self, name: str, first: Any, last: Any) -> None:
-        self._name, self._ends = name, {0: first, -1: last}
+    ``turned``: the steps are along the first axis.
+    """
+
+    def __init__(self, name: str, first: Any, last: Any, turned: bool = False) -> None:
+        self._name, self._ends, self._turned = name, {0: first, -1: last}, turned
 
     def __getitem__(self, key: Any) -> Any:
-        *rows, column = key if isinstance(key, tuple) else (key,)
-        if type(column) is not int or column not in self._ends or len(rows) != self._ends[0].ndim:
-            self._refuse(f"[{', '.join(map(str, (*rows, column)))}]")
+        keys = list(key) if isinstance(key, tuple) else [key]
+        said = f"[{', '.join('...' if k is ... else str(k) for k in keys)}]"
+        if self._turned:
+            column, *rows = keys
+        elif len(keys) <= self._ends[0].ndim:  # rows alone
+            column, rows = slice(None), keys
+        else:
+            *rows, column = keys
+        if isinstance(column, slice) and column == slice(None):
+            first, last = (x[tuple(rows)] for x in self._ends.values())
+            return Ends(self._name + said, first, last, self._turned and first.ndim > 0)
+        if type(column) is not int or column not in self._ends:
+            self._refuse(said)
         return self._ends[column][tuple(rows)]
+
+    def __iter__(self) -> Any:
+        if self._turned or not self._ends[0].ndim:
+            self._refuse()
+        rows = enumerate(zip(*self._ends.values(), strict=True))
+        return (Ends(f"{self._name}[{i}]", first, last) for i, (first, last) in rows)
+
+    @property
+    def T(self) -> Ends:
+        """With the steps along the first axis."""
+        turned = not self._turned and self._ends[0].ndim > 0
+        return Ends(f"{self._name}.T", self._ends[0], self._ends[-1], turned)
 
     def __getattr__(self, name: str) -> Any:
         self._refuse(f".{name}")
 
     def _refuse(self, what: str = "") -> NoReturn:
-        name, rows = self._name, "" if self._name == "t" else ":, "
+        name = self._name
+        end = "[-1]" if self._turned or not self._ends[0].ndim else "[:, -1]"
         raise UnsupportedError(
             f"solve_ivp: sol.{name}{what} is not known in traced code, where the number of steps "
-            f"depends on values. Without t_eval there is the end, sol.{name}[{rows}-1]; for more "
+            f"depends on values. Without t_eval there is the end, sol.{name}{end}; for more "
             "say at which times the solution is wanted: t_eval=np.linspace(t0, t1, 50)"
         )
 
@@ -68,7 +94,7 @@ def _refuses(self: Ends, *_: Any, **__: Any) -> NoReturn:
 
 
 for _name in (
-    "len", "iter", "array", "array_ufunc", "array_function", "neg", "abs", "add", "radd", "sub",
+    "len", "array", "array_ufunc", "array_function", "neg", "abs", "add", "radd", "sub",
     "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "matmul", "rmatmul", "eq", "ne",
     "lt", "le", "gt", "ge", "float", "bool",
 ):  # fmt: skip
