@@ -141,6 +141,37 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
     for k in range(1, 6):
         case("splrep", lambda y, q, k=k: si.splev(q, si.splrep(X, y, k=k)), Y, INSIDE)
         case("splrep", lambda x, y, q, k=k: si.splev(q, si.splrep(x, y, k=k, s=0)), X, Y, INSIDE)
+    for k in range(1, 6):
+        case("through", lambda x, y, q, k=k: si.InterpolatedUnivariateSpline(x, y, k=k)(q), X, Y, Q)
+    for ext in (0, 1, 3, "zeros", "const"):
+        case(
+            "through",
+            lambda y, q, e=ext: si.UnivariateSpline(X, y, s=0, ext=e).antiderivative()(q)
+            + si.UnivariateSpline(X, y, s=0, ext=e).derivative()(q)
+            + si.UnivariateSpline(X, Y, s=0.5, ext=e)(q, 1),
+            Y, Q,
+        )  # fmt: skip
+    case(
+        "least squares",
+        lambda y, w, q: si.LSQUnivariateSpline(X, y, [2.0, 3.0], w, k=2)(q)
+        + si.make_lsq_spline(X, y, [0, 0, 2, 3, 5, 5], 1, w)(q),
+        Y, 1 + Y**2, Q,
+    )  # fmt: skip
+    case(
+        "through",
+        lambda y, a, b: si.UnivariateSpline(X, y, s=0).integral(a, b) * np.ones(4)
+        + si.splint(a, b, si.splrep(X, y)) + si.UnivariateSpline(X, y, s=0).derivatives((b - a) / 2),
+        Y, -2.0, 3.0,
+    )  # fmt: skip
+    for ext in (0, 1, 3):
+        case("splev", lambda y, q, e=ext: si.splev(q, si.splrep(X, y), 1, e), Y, Q)
+    curve, _ = si.splprep(MANY[0].T, s=0)
+    case("splev", lambda q: np.stack(si.splev(q / 9, curve)), Q)
+    case("polynomial", lambda x, y, q: si.BarycentricInterpolator(x, y)(q), X, Y, Q)
+    case("polynomial", lambda y, q: si.KroghInterpolator(X, y, axis=1)(q), MANY, X[:2])
+    case("polynomial", lambda x, y, q: si.barycentric_interpolate(x, y, q), X[:5], MANY[0, :5], Q)
+    case("polynomial", lambda x, y, q: si.lagrange(x, y)(q), X[:5], Y[:5], Q)
+    case("Pchip", lambda y, q: sum(si.pchip_interpolate(X, y, q, der=[0, 1])), Y, INSIDE)
     many = np.stack([HEIGHTS, -HEIGHTS], 1)
     fixed = si.LinearNDInterpolator(POINTS * [1, 50], many, fill_value=0.5, rescale=True)
     near, tree = si.NearestNDInterpolator(POINTS, HEIGHTS), scipy.spatial.cKDTree(POINTS)
@@ -188,6 +219,9 @@ DIFFERENTIATED = (
     "Akima",
     "Cubic",
     "ends",
+    "through",
+    "least",
+    "polynomial",
     "RBF",
     "RectBivariate",
     "solid",
@@ -254,7 +288,31 @@ def test_objects_made_outside() -> None:
         grid.values[...] += 1.0  # in place
 
 
+@pytest.mark.parametrize("ext", ["zeros", "const", 0])
+def test_splines_made_outside_end_as_they_say(ext: Any) -> None:
+    """They went on beyond their points, whatever ``ext`` said."""
+    smooth, through = si.UnivariateSpline(X, Y, s=1, ext=ext), si.LSQUnivariateSpline(X, Y, [2.0])
+
+    def f(t: Any) -> Any:
+        return smooth(t) + through(t, ext=ext) + smooth.integral(0.0, t)
+
+    for t in Q:
+        assert sg.compile(f)(t) == pytest.approx(f(t), rel=1e-10)
+
+
+def test_what_depends_on_values_is_refused() -> None:
+    for words, f in {
+        "get_knots": lambda y: si.UnivariateSpline(X, y)(2.0),
+        "brentq": lambda y: si.UnivariateSpline(X, y, s=0).roots(),
+        "CubicHermiteSpline": lambda y: si.KroghInterpolator([0, 0, 1], y[:3])(2.0),
+    }.items():
+        with pytest.raises(UnsupportedError, match=words):
+            sg.compile(f)(Y)
+
+
 def test_beyond_is_nan() -> None:
+    f = sg.compile(lambda y, q: si.UnivariateSpline(X, y, s=0, ext=2)(q))
+    assert np.isnan(f(Y, Q)).tolist() == [True, False, False, False, True]
     f = sg.compile(lambda y, q: si.interp1d(X, y)(q))
     assert np.isnan(f(Y, Q)).tolist() == [True, False, False, False, True]
     g = sg.compile(lambda v, q: si.RegularGridInterpolator(AXES[:2], v)(q))

@@ -34,6 +34,7 @@ WITHOUT: dict[str, str] = {
     "interpolate.griddata": "its points are traced with its values, and are refused",
     "interpolate.LinearNDInterpolator": "likewise",
     "interpolate.NearestNDInterpolator": "likewise",
+    "interpolate.UnivariateSpline": "it smooths, by knots that depend on values, and is refused",
     "signal.oaconvolve": "its signal is long",
     "signal.sosfiltfilt": "its sections are traced with its signal, and are refused",
     "stats.gaussian_kde": "its grid is large",

@@ -70,7 +70,10 @@ def _radial(x: Any) -> tuple[Any, ...]:
 OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
     "PPoly": ("scipy.interpolate", "PPoly", lambda x: (x.c, x.x, x.extrapolate, x.axis)),
     "BSpline": ("scipy.interpolate", "BSpline", lambda x: (*x.tck, x.extrapolate, x.axis)),
-    "UnivariateSpline": ("scipy.interpolate", "BSpline", lambda x: x._eval_args),
+    "UnivariateSpline": (
+        "scipy.interpolate", "UnivariateSpline",
+        lambda x: (None, None, None, (None, None), x._eval_args[2], 0, x.ext, False, x._eval_args),
+    ),
     "interp1d": ("scipy.interpolate", "interp1d", _table),
     "RBFInterpolator": ("scipy.interpolate", "RBFInterpolator", _radial),
     "RegularGridInterpolator": (

@@ -107,6 +107,34 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
         return whole(b, 0, extrapolate) - whole(a, 0, extrapolate)
 
 
+#: What there is beyond the knots, by number: the spline itself, zero, an error, the value at the
+#: end.
+BEYOND = {"extrapolate": 0, "zeros": 1, "raise": 2, "const": 3}
+
+
+def beyond(spline: BSpline, x: Any, nu: int, ext: Any) -> Any:
+    """Return a spline's values, with those outside of its knots as FITPACK's ``ext`` says.
+
+    They are nan where SciPy raises.
+    """
+    ext = BEYOND.get(ext, ext)
+    if ext not in (0, 1, 2, 3):
+        raise ValueError(f"Unknown extrapolation mode {ext}.")
+    x, (first, last) = floats(x), ends_of(spline)
+    if ext == 0 or (ext == 3 and nu):  # FITPACK's derivatives go on
+        return spline(x, nu)
+    value = spline(np.clip(x, first, last), nu)
+    if ext == 3:
+        return value
+    inside = (x >= first) & (x <= last)
+    return np.where(beside(inside, spline.c), value, 0.0 if ext == 1 else np.nan)
+
+
+def ends_of(spline: BSpline) -> tuple[Any, Any]:
+    """Return the first and the last of the knots between which a spline is one."""
+    return spline.t[spline.k], spline.t[spline.c.shape[0]]
+
+
 def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     """Return values or derivatives of a spline ``(t, c, k)``, as ``scipy.interpolate.splev``.
 
@@ -116,10 +144,12 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     >>> sg.grad(lambda x: splev(x, tck))(1.5)
     np.float64(3.0)
     """
-    if ext != 0:
-        refuse_option("splev", "ext", ext, "ext=0")
-    spline = tck if isinstance(tck, BSpline) else BSpline.ours(*tck)
-    return spline(x, der)
+    if isinstance(tck, BSpline):
+        return beyond(tck, x, der, ext)
+    t, c, k = tck
+    if np.ndim(c) > 1:  # a curve, by its coordinates
+        return [splev(x, (t, row, k), der, ext) for row in c]
+    return beyond(BSpline.ours(t, c, k), x, der, ext)
 
 
 def splrep(

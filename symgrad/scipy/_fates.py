@@ -30,11 +30,10 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
     ],
     "interpolate": [
         (PASSED, "makes a spline outside, which is read inside by its knots and coefficients", """
-            UnivariateSpline InterpolatedUnivariateSpline LSQUnivariateSpline
             SmoothBivariateSpline LSQBivariateSpline
         """),
         (PASSED, "makes knots and coefficients outside; splev and BSpline are traced", """
-            splprep make_lsq_spline make_smoothing_spline make_splrep
+            splprep make_smoothing_spline make_splrep
             make_splprep generate_knots bisplrep
         """),
         (REFUSED, "griddata, RBFInterpolator and RegularGridInterpolator are traced", """

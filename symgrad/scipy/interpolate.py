@@ -31,13 +31,29 @@ from ._fates import reasons
 from ._pieces import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, PchipInterpolator, PPoly
 from ._scattered import RBFInterpolator, RegularGridInterpolator, interp1d, interpn
 from ._searched import LinearNDInterpolator, NearestNDInterpolator, griddata
+from ._univariate import (
+    BarycentricInterpolator,
+    InterpolatedUnivariateSpline,
+    KroghInterpolator,
+    LSQUnivariateSpline,
+    UnivariateSpline,
+    barycentric_interpolate,
+    lagrange,
+    make_lsq_spline,
+    pchip_interpolate,
+    splint,
+)
 
 __all__ = [
     "Akima1DInterpolator",
     "BSpline",
+    "BarycentricInterpolator",
     "BivariateSpline",
     "CubicHermiteSpline",
     "CubicSpline",
+    "InterpolatedUnivariateSpline",
+    "KroghInterpolator",
+    "LSQUnivariateSpline",
     "LinearNDInterpolator",
     "NearestNDInterpolator",
     "PPoly",
@@ -45,11 +61,17 @@ __all__ = [
     "RBFInterpolator",
     "RectBivariateSpline",
     "RegularGridInterpolator",
+    "UnivariateSpline",
+    "barycentric_interpolate",
     "griddata",
     "interp1d",
     "interpn",
+    "lagrange",
     "make_interp_spline",
+    "make_lsq_spline",
+    "pchip_interpolate",
     "splev",
+    "splint",
     "splrep",
 ]
 
