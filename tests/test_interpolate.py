@@ -160,7 +160,8 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
     case(
         "through",
         lambda y, a, b: si.UnivariateSpline(X, y, s=0).integral(a, b) * np.ones(4)
-        + si.splint(a, b, si.splrep(X, y)) + si.UnivariateSpline(X, y, s=0).derivatives((b - a) / 2),
+        + si.splint(a, b, si.splrep(X, y))
+        + si.UnivariateSpline(X, y, s=0).derivatives((b - a) / 2),
         Y, -2.0, 3.0,
     )  # fmt: skip
     for ext in (0, 1, 3):

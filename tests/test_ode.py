@@ -87,7 +87,8 @@ OPTIONS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     ),
     "complex": ((lambda t, y: 1j * y, (0, 3), [1 + 0j, 2]), {"rtol": 1e-6}),
     "complex and stiff": (
-        (lambda t, y: -1j * y * np.abs(y) ** 2, (0, 3), [1 + 0j, 2]), {"method": "BDF"}
+        (lambda t, y: -1j * y * np.abs(y) ** 2, (0, 3), [1 + 0j, 2]),
+        {"method": "BDF"},
     ),
     "tolerances": (
         (lambda t, y: (y[1], -y[0]), (0, 1), (1, 0)),

@@ -37,6 +37,8 @@ WITHOUT: dict[str, str] = {
     "interpolate.UnivariateSpline": "it smooths, by knots that depend on values, and is refused",
     "signal.oaconvolve": "its signal is long",
     "signal.sosfiltfilt": "its sections are traced with its signal, and are refused",
+    "sparse.linalg.eigsh": "its vectors have signs of their own: tests/test_sparse_solvers.py",
+    "sparse.linalg.svds": "likewise",
     "stats.gaussian_kde": "its grid is large",
     "stats.vonmises": "it draws",
     "stats.pearsonr": "it draws",

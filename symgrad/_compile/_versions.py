@@ -103,6 +103,7 @@ OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
     "gaussian_kde": (
         "scipy.stats", "gaussian_kde", lambda x: (x.dataset, x.factor, x.weights)
     ),
+    "SuperLU": ("scipy.sparse.linalg", "splu", lambda x: (x,)),
     "_spbase": ("scipy.sparse", "entries", lambda x: (x,)),
     "Rotation": ("scipy.spatial.transform", "Rotation", lambda x: (x.as_quat(), False)),
 }  # fmt: skip
@@ -155,10 +156,10 @@ def _object(value: Any) -> Any:
     if isinstance(value, np.polynomial.polynomial.ABCPolyBase):
         made = version_of(kind)
         return value if made is kind else made(value.coef, value.domain, value.window, value.symbol)
-    if not kind.__module__.startswith("scipy."):
+    if not (kind.__module__.startswith("scipy.") or _is_factors(kind)):
         return None
     for base in kind.__mro__:
-        if base.__name__ in OBJECTS and base.__module__.startswith("scipy."):
+        if base.__name__ in OBJECTS and (base.__module__.startswith("scipy.") or base is kind):
             module, name, parts = OBJECTS[base.__name__]
             made = getattr(late_module(MODULES[module]), name)
             return getattr(made, "ours", made)(*parts(value))  # now, outside of the trace
@@ -171,6 +172,11 @@ def _object(value: Any) -> Any:
     return None
 
 
+def _is_factors(kind: type) -> bool:
+    """Tell SuperLU's factors, whose class says that it is Python's own."""
+    return kind.__name__ == "SuperLU" and kind.__module__ == "builtins"
+
+
 def _function(value: Any) -> Any:
     """Return the version of a function or method, found by its name; or the value itself."""
     name = getattr(value, "__name__", None) or getattr(value, "name", None)
@@ -181,9 +187,11 @@ def _function(value: Any) -> Any:
     for home in map(sys.modules.get, MODULES):
         if home is not None and vars(home).get(name) in (value, _wrapped(value)):
             return getattr(version_of(home), name)
-    if type(value) is MethodType:  # `logpdf = scipy.stats.norm.logpdf`
-        owner = version_of(value.__self__)
-        return value if owner is value.__self__ else getattr(owner, value.__func__.__name__)
+    owner = getattr(value, "__self__", None)
+    if type(value) is MethodType or _is_factors(type(owner)):
+        # `logpdf = scipy.stats.norm.logpdf`, `solve = factorized(A)`
+        made = version_of(owner)
+        return value if made is owner else getattr(made, value.__name__)
     return value
 
 

@@ -27,11 +27,13 @@ import scipy.sparse
 
 from ... import numpy as traced_numpy
 from ..._forks import late_module
-from ..._trace._namespace import holds, offering
+from ..._trace._namespace import offering
 from ...errors import ShapeError, UnsupportedError
 from .._fates import reasons
 from .._replacing import floats, of_scipy
 from ._entries import ByElements, Entries, entries, issparse, kind_of
+from ._parts import lengths
+from ._refused import refusing
 
 __all__ = [
     "Entries",
@@ -47,6 +49,8 @@ __all__ = [
     "issparse",
     "kron",
     "spdiags",
+    "tril",
+    "triu",
     "vstack",
 ]
 
@@ -75,6 +79,8 @@ class _Format(type):
         if not isinstance(arg1, tuple):
             own: Entries = getattr(entries(arg1).of(made), f"to{form}")()
             return own
+        if form == "dia" and len(arg1) == 2 and shape is not None:
+            return spdiags(*arg1, *shape).of(made)
         if len(arg1) == 2 and isinstance(arg1[1], tuple):
             data, (rows, columns) = arg1
             rows, columns = (np.asarray(k, np.int64) for k in (rows, columns))
@@ -96,7 +102,8 @@ class _Format(type):
 
     def __instancecheck__(cls, value: Any) -> bool:
         own = getattr(scipy.sparse, cls.__name__)
-        return isinstance(value, own) or type(value) is _kind(cls)
+        ours = type(value) is _kind(cls) and cls.__name__[:3] != "dia"  # none has its attributes
+        return ours or isinstance(value, own)
 
     def __subclasscheck__(cls, kind: type) -> bool:
         return kind is cls or issubclass(kind, getattr(scipy.sparse, cls.__name__))
@@ -139,7 +146,7 @@ def _made(name: str) -> Any:
     return _Format(name, (), {"__doc__": text, "__module__": __name__})
 
 
-_FORMATS = ("coo", "csr", "csc", "lil", "dok")
+_FORMATS = ("coo", "csr", "csc", "lil", "dok", "dia")
 _MAKERS = {n: _made(n) for kind in _FORMATS for n in (f"{kind}_matrix", f"{kind}_array")}
 globals().update(_MAKERS)
 __all__ += sorted(_MAKERS)  # noqa: PLE0605 - they are alike
@@ -329,27 +336,13 @@ def bmat(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
     if len({len(row) for row in grid}) != 1:
         raise ShapeError("bmat: there are as many blocks in each row, one at least")
     down, right = (
-        list(itertools.accumulate(_lengths(lines, axis), initial=0))
+        list(itertools.accumulate(lengths(lines, axis), initial=0))
         for axis, lines in enumerate((grid, list(zip(*grid, strict=True))))
     )
     nothing = kind_of(*itertools.chain(*blocks))(np.zeros(0), [], [], (down[-1], right[-1]))
     found = [(part, i, j) for i, row in zip(down, grid, strict=False)
              for part, j in zip(row, right, strict=False) if part is not None]  # fmt: skip
     return _put_at(type(nothing), found, nothing.shape) if found else nothing
-
-
-def _lengths(lines: Any, axis: int) -> list[int]:
-    """Return the length along an axis that the blocks of each row, or column, have."""
-    found = []
-    for k, line in enumerate(lines):
-        sizes = {block.shape[axis] for block in line if block is not None}
-        if len(sizes) > 1:
-            raise ShapeError(
-                f"bmat: the blocks of {('row', 'column')[axis]} {k} have lengths "
-                f"{', '.join(map(str, sorted(sizes)))} along it"
-            )
-        found.append(sizes.pop() if sizes else 0)
-    return found
 
 
 @_replaces
@@ -367,28 +360,32 @@ def block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Entrie
     return found
 
 
-def refusing(names: Callable[[str], Any], module: str) -> Callable[[str], Any]:
-    """Return names of SciPy's, whose functions refuse a sparse matrix that is traced."""
+@_replaces
+def tril(A: Any, k: int = 0, format: Any = None) -> Entries:
+    """Return what is on a diagonal and below it, as ``scipy.sparse.tril``.
 
-    @functools.cache
-    def get(name: str) -> Any:
-        function = names(name)
-        if isinstance(function, type) or not callable(function):
-            return function
+    Examples
+    --------
+    >>> from symgrad.scipy import sparse
+    >>> sg.grad(lambda d: sparse.tril(sparse.diags([d, d], [0, 1], (2, 2))).sum())(np.ones(1))
+    array([2.])
+    """
+    a = entries(A)
+    return a.at(np.flatnonzero(a.columns - a.rows <= k))
 
-        @functools.wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            if any(holds(x, lambda x: isinstance(x, Entries)) for x in (*args, *kwargs.values())):
-                raise UnsupportedError(
-                    f"scipy.{module}.{name} takes no sparse matrix that is traced: "
-                    f"{reasons(module)(name)}. Write instead: bmat, block_diag, kron, "
-                    "spsolve, or A.toarray()"
-                )
-            return function(*args, **kwargs)
 
-        return checked
+@_replaces
+def triu(A: Any, k: int = 0, format: Any = None) -> Entries:
+    """Return what is on a diagonal and above it, as ``scipy.sparse.triu``.
 
-    return get
+    Examples
+    --------
+    >>> from symgrad.scipy import sparse
+    >>> sg.grad(lambda d: sparse.triu(sparse.diags([d, d], [0, -1], (2, 2))).sum())(np.ones(1))
+    array([2.])
+    """
+    a = entries(A)
+    return a.at(np.flatnonzero(a.columns - a.rows >= k))
 
 
 _names, __dir__ = offering(scipy.sparse, globals(), reasons("sparse"))

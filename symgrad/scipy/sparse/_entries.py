@@ -96,6 +96,11 @@ class Entries:
         """Return other entries at the same places."""
         return type(self)(data, self.rows, self.columns, self.shape).ordered(self.order)
 
+    def at(self, places: Any) -> Entries:
+        """Return some of the entries, in their order."""
+        rows, columns = self.rows[places], self.columns[places]
+        return type(self)(self.data[places], rows, columns, self.shape).ordered(self.order)
+
     @property
     def T(self) -> Entries:
         """The transpose."""
@@ -133,7 +138,7 @@ class Entries:
             data = self.data[np.argsort(place)]
         return type(self)(data, flat // n, flat % n, self.shape).ordered("csr")
 
-    tolil = todok = tobsr = tocsr
+    tolil = todok = tobsr = todia = tocsr
 
     def tocsc(self, copy: bool = False) -> Entries:
         """Return the entries by columns, those of one place added up."""

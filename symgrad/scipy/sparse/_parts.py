@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as traced_numpy
-from ...errors import UnsupportedError
+from ...errors import ShapeError, UnsupportedError
 from .._replacing import floats
 
 
@@ -102,3 +102,17 @@ def set_diagonal(self: Any, values: Any, k: int = 0) -> None:
 def holds_indices(key: Any) -> bool:
     """Tell whether a key is a list or an array of places, and no slice."""
     return isinstance(key, (list, np.ndarray))
+
+
+def lengths(lines: Any, axis: int) -> list[int]:
+    """Return the length along an axis that the blocks of each row, or column, have."""
+    found = []
+    for k, line in enumerate(lines):
+        sizes = {block.shape[axis] for block in line if block is not None}
+        if len(sizes) > 1:
+            raise ShapeError(
+                f"bmat: the blocks of {('row', 'column')[axis]} {k} have lengths "
+                f"{', '.join(map(str, sorted(sizes)))} along it"
+            )
+        found.append(sizes.pop() if sizes else 0)
+    return found

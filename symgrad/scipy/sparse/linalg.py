@@ -14,6 +14,7 @@ array([-0.25,  0.  ])
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -21,22 +22,48 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
+from ... import numpy as traced_numpy
 from ..._api._callback import pure_callback
 from ..._api._custom import custom_vjp
 from ..._ops.np_common import is_traced
 from ..._trace._namespace import offering
 from ...errors import ShapeError
 from .._fates import reasons
-from .._replacing import floats
-from . import refusing
+from .._replacing import floats, refuse_option
+from ._by_matrix import (
+    LinearOperator,
+    eigsh,
+    expm,
+    expm_multiply,
+    inv,
+    matrix_of,
+    of_numbers,
+    svds,
+)
 from ._entries import Entries, entries, issparse
+from ._refused import refusing
 
-__all__ = ["factorized", "norm", "splu", "spsolve"]
+__all__ = [
+    "LinearOperator", "aslinearoperator", "eigsh", "expm", "expm_multiply", "factorized", "inv",
+    "norm", "splu", "spsolve", "spsolve_triangular", "svds",
+]  # fmt: skip
+
+
+_join = traced_numpy.concatenate
 
 
 def _solved(rows: Any, columns: Any, data: Any, b: Any) -> Any:
     """Solve by SuperLU; the derivative is another solve, by the transpose."""
     n = b.shape[0]
+    if "c" in (data.dtype.kind, b.dtype.kind):  # real and imaginary parts, one below the other
+        parts = (data.real, -data.imag, data.imag, data.real) if data.dtype.kind == "c" else None
+        if parts is None:
+            return _solved(rows, columns, data, b.real) + 1j * _solved(rows, columns, data, b.imag)
+        rows = np.concatenate([rows, rows, rows + n, rows + n])
+        columns = np.concatenate([columns, columns + n] * 2)
+        b = _join([b.real, b.imag if b.dtype.kind == "c" else np.zeros_like(b)])
+        x = _solved(rows, columns, _join(parts), b)
+        return x[:n] + 1j * x[n:]
 
     def by_numbers(data: Any, b: Any) -> Any:
         matrix = scipy.sparse.coo_array((data, (rows, columns)), shape=(n, n)).tocsc()
@@ -80,16 +107,62 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
     return _solved(a.rows, a.columns, a.data, b)
 
 
+#: The transpose of a solve as one of real and imaginary parts; and whether the matrix is
+#: conjugate in it.
+_BACK = {("N", False): ("H", False), ("H", False): ("N", False), ("T", False): ("N", True),
+         ("N", True): ("T", False)}  # fmt: skip
+
+
+def _solved_by(factors: Any, b: Any, trans: str, turned: bool = False) -> Any:
+    """Solve by factors that are numbers; ``b`` has real and imaginary parts if they are complex."""
+
+    def by_numbers(b: Any) -> Any:
+        if factors.U.dtype.kind != "c":
+            return factors.solve(b, trans)
+        z = b[0] + 1j * b[1]
+        x = np.conj(factors.solve(np.conj(z), trans)) if turned else factors.solve(z, trans)
+        return np.stack([x.real, x.imag])
+
+    @custom_vjp
+    def solve(b: Any) -> Any:
+        return pure_callback(by_numbers, b, b)
+
+    def backward(_: Any, ct: Any) -> Any:
+        return (_solved_by(factors, ct, *_BACK[trans, turned]),)
+
+    solve.defvjp(lambda b: (solve(b), None), backward)
+    return solve(b)
+
+
 class splu:  # noqa: N801 - SciPy's name
-    """A factorization of a matrix, as ``scipy.sparse.linalg.splu``: each solve is exact."""
+    """A factorization of a matrix, as ``scipy.sparse.linalg.splu``: each solve is exact.
+
+    ``A`` may be a factorization of SciPy's, made outside; it is used.
+    """
 
     def __init__(self, A: Any, *args: Any, **kwargs: Any) -> None:
-        self._a = entries(A)
+        made = isinstance(A, scipy.sparse.linalg.SuperLU)
+        self._factors: Any = A if made else None
+        self._a: Any = None if made else entries(A)
+        self.shape = A.shape
 
     def solve(self, rhs: Any, trans: str = "N") -> Any:
         """Solve for a right-hand side."""
-        a = self._a if trans == "N" else self._a.T
-        return _solved(a.rows, a.columns, a.data, floats(rhs))
+        if trans not in ("N", "T", "H"):
+            raise ValueError("trans must be N, T, or H")
+        b, a, factors = floats(rhs), self._a, self._factors
+        if a is not None:
+            a = {"N": a, "T": a.T, "H": a.conj().T}[trans]
+            return _solved(a.rows, a.columns, a.data, b)
+        if not is_traced(b):
+            return factors.solve(b, trans)
+        parts = b.real, b.imag if b.dtype.kind == "c" else np.zeros_like(b)
+        if factors.U.dtype.kind == "c":
+            x = _solved_by(factors, np.stack(parts), trans)
+            return x[0] + 1j * x[1]
+        if b.dtype.kind == "c":
+            return _solved_by(factors, parts[0], trans) + 1j * _solved_by(factors, parts[1], trans)
+        return _solved_by(factors, b, trans)
 
 
 def factorized(A: Any) -> Callable[[Any], Any]:
@@ -102,6 +175,64 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     if not isinstance(x, Entries):
         return scipy.sparse.linalg.norm(x, ord, axis)
     return np.linalg.norm(x.toarray(), ord, axis) if ord or axis else np.linalg.norm(x.tocsr().data)
+
+
+# ---------------------------------------------------------------- by the matrix
+
+
+def aslinearoperator(A: Any) -> Any:
+    """Return a matrix as an operator, as ``scipy.sparse.linalg.aslinearoperator``."""
+    return scipy.sparse.linalg.aslinearoperator(A) if of_numbers(A) else A
+
+
+def _iterative(name: str) -> Any:
+    """Return a solver that iterates in SciPy, and in traced code solves directly."""
+    original = getattr(scipy.sparse.linalg, name)
+
+    @functools.wraps(original, assigned=("__name__", "__qualname__"))
+    def solver(A: Any, b: Any, x0: Any = None, **options: Any) -> Any:
+        if of_numbers(A, b):
+            return original(A, b, x0, **options)
+        return spsolve(A, b) if issparse(A) else np.linalg.solve(matrix_of(A), floats(b)), 0
+
+    solver.__doc__ = f"""Solve a linear system, as ``scipy.sparse.linalg.{name}``.
+
+    In traced code by elimination, so to rounding whatever the tolerance, and always with success
+    (``info`` is 0). Preconditioners and starts are not looked at.
+
+    Parameters
+    ----------
+    A, b:
+        Matrix, sparse, dense or a :class:`LinearOperator`, and right-hand side.
+    x0, **options:
+        As SciPy's.
+
+    Returns
+    -------
+    The solution, and 0.
+    """
+    return solver
+
+
+_SOLVERS = ("bicg", "bicgstab", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "minres", "qmr", "tfqmr")
+globals().update({name: _iterative(name) for name in _SOLVERS})
+__all__ += _SOLVERS  # noqa: PLE0605 - they are alike
+
+
+def spsolve_triangular(A: Any, b: Any, lower: bool = True, *args: Any, **kwargs: Any) -> Any:
+    """Solve a triangular system, as ``scipy.sparse.linalg.spsolve_triangular``.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> sg.grad(lambda b: spsolve_triangular(csr_array([[2.0, 0.0], [1.0, 1.0]]), b)[1])(np.ones(2))
+    array([-0.5,  1. ])
+    """
+    if of_numbers(A, b):
+        return scipy.sparse.linalg.spsolve_triangular(A, b, lower, *args, **kwargs)
+    if kwargs.get("unit_diagonal") or args[2:]:
+        refuse_option("spsolve_triangular", "unit_diagonal", True, "A with its diagonal")
+    return spsolve(A, b)
 
 
 _names, __dir__ = offering(scipy.sparse.linalg, globals(), reasons("sparse.linalg"))
