@@ -47,6 +47,12 @@ SHAPES: dict[str, list[tuple[float, ...]]] = {
     "powerlaw": [(1.5,)], "loguniform": [(0.5, 3.0)], "truncexpon": [(3.0,)],
     "triang": [(0.3,), (0.0,), (1.0,)],
     "truncnorm": [(-1.0, 2.0), (0.5, 3.0), (-3.0, -0.7), (-np.inf, 1.0), (0.1, np.inf)],
+    "laplace_asymmetric": [(1.5,), (-1.0,)], "skewcauchy": [(0.3,), (-0.6,), (1.0,)],
+    "dweibull": [(1.5,)], "dgamma": [(1.5,), (1.0,)], "norminvgauss": [(2.0, 0.5), (1.0, -1.5)],
+    "crystalball": [(1.0, 2.5), (1.0, 0.5)], "pearson3": [(0.7,), (-1.5,), (0.0,)],
+    "fatiguelife": [(0.7,)], "exponweib": [(1.5, 2.5)], "foldnorm": [(1.2,), (0.0,), (-1.0,)],
+    "truncpareto": [(2.0, 5.0), (-1.5, 3.0)], "bradford": [(2.0,)], "reciprocal": [(0.5, 3.0)],
+    "skellam": [(2.0, 1.2)],
 }  # fmt: skip
 
 
@@ -698,3 +704,25 @@ def test_frequencies_of_other_sums_are_nan() -> None:
     assert np.isnan(sg.compile(scipy.stats.skewtest)(np.arange(5.0)).statistic)
     with pytest.raises(UnsupportedError, match="alternative"):
         sg.compile(lambda x: scipy.stats.skewtest(x, alternative="less"))(_ONE)
+
+
+def test_negative_logarithms_of_likelihoods() -> None:
+    data = np.array([0.4, 1.2, 2.5])
+    for name, theta in (
+        ("gamma", (1.5, 0.1, 2.0)),
+        ("norm", (0.3, 1.7)),
+        ("pareto", (2.0, 0, 3.0)),
+    ):
+        known = getattr(scipy.stats, name)
+        nnlf = lambda t, known=known: known.nnlf(t, data)  # noqa: E731
+        assert sg.compile(nnlf)(np.array(theta)) == pytest.approx(nnlf(theta), rel=1e-12)
+    slope = sg.grad(lambda t: scipy.stats.norm.nnlf(t, data))(np.array([0.3, 1.7]))
+    np.testing.assert_allclose(slope[0], -np.sum(data - 0.3) / 1.7**2)
+
+
+def test_pearsons_third_type_keeps_digits_near_the_normal_one() -> None:
+    """SciPy's loses seven of them there; the value is that of 40 digits."""
+    logpdf = sg.compile(lambda z, skew: scipy.stats.pearson3.logpdf(z, skew))
+    assert logpdf(0.7, 1e-4) == pytest.approx(-1.163967816283912, rel=1e-12)
+    slope = sg.grad(lambda skew: scipy.stats.pearson3.logpdf(0.7, skew))(0.0)
+    assert slope == pytest.approx((0.7**3 - 3 * 0.7) / 6, rel=1e-14)

@@ -83,7 +83,7 @@ def _geom_entropy(p: Any) -> Any:
 
 _GAMMA = Moments(lambda a: a, lambda a: a, _gamma_entropy)
 
-MOMENTS: Mapping[str, Moments] = {
+MOMENTS: dict[str, Moments] = {
     "norm": Moments(_const(0.0), _const(1.0), _const(0.5 * math.log(2 * math.pi * math.e))),
     "logistic": Moments(_const(0.0), _const(math.pi**2 / 3), _const(2.0)),
     "laplace": Moments(_const(0.0), _const(2.0), _const(1 + math.log(2.0))),
@@ -221,6 +221,8 @@ class Distribution:
     def _derived(self) -> dict[str, Formula]:
         """What follows from quantiles and from moments, of parameters alone."""
         made: dict[str, Formula] = {}
+        if "logpdf" in self.formulas:
+            made["nnlf"] = self._nnlf
         if "ppf" in self.formulas:
             made["median"] = functools.partial(self._compute, "ppf", 0.5)
             made["interval"] = self._interval
@@ -251,6 +253,9 @@ class Distribution:
 
     def _deviation(self, *args: Any, **kwargs: Any) -> Any:
         return np.sqrt(self._derived["var"](*args, **kwargs))
+
+    def _nnlf(self, theta: Any, x: Any) -> Any:
+        return -np.sum(self._compute("logpdf", x, *theta))
 
     def _interval(self, confidence: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         shares = 0.5 * (1.0 - as_array(confidence)), 0.5 * (1.0 + as_array(confidence))

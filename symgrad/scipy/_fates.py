@@ -190,18 +190,16 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
             abs exp log order_statistic
         """),
         (REFUSED, _DISTRIBUTION, """
-            alpha anglit argus betanbinom boltzmann bradford cosine crystalball
-            dgamma dirichlet_multinomial dpareto_lognorm dweibull exponpow exponweib
-            fatiguelife foldcauchy foldnorm gausshyper genexpon genhalflogistic
-            genhyperbolic geninvgauss gibrat halfgennorm invwishart irwinhall
-            jf_skew_t kappa3 kappa4 ksone kstwo kstwobign landau laplace_asymmetric
-            levy_l levy_stable loglaplace matrix_normal matrix_t mielke
-            multivariate_hypergeom ncf nchypergeom_fisher nchypergeom_wallenius nct
-            ncx2 nhypergeom normal_inverse_gamma norminvgauss pearson3 planck
-            poisson_binom powerlognorm powernorm rdist recipinvgauss reciprocal
-            rel_breitwigner semicircular skellam skewcauchy studentized_range
-            trapezoid truncpareto truncweibull_min tukeylambda vonmises_fisher
-            vonmises_line wrapcauchy yulesimon zipf zipfian
+            alpha anglit argus betanbinom boltzmann cosine dirichlet_multinomial
+            dpareto_lognorm exponpow foldcauchy gausshyper genexpon genhalflogistic
+            genhyperbolic geninvgauss halfgennorm invwishart irwinhall jf_skew_t
+            kappa3 kappa4 ksone kstwo kstwobign landau levy_l levy_stable loglaplace
+            matrix_normal matrix_t mielke multivariate_hypergeom ncf
+            nchypergeom_fisher nchypergeom_wallenius nct ncx2 nhypergeom
+            normal_inverse_gamma planck poisson_binom powerlognorm powernorm rdist
+            recipinvgauss rel_breitwigner studentized_range trapezoid
+            truncweibull_min tukeylambda vonmises_fisher vonmises_line wrapcauchy
+            yulesimon zipf zipfian
         """),
         (REFUSED, _TEST, "*"),
     ],

@@ -28,6 +28,7 @@ import scipy.stats
 from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from .._trace._namespace import holds, offering
+from . import _rarer  # noqa: F401 - its rows are among the distributions
 from . import special as traced_special
 from ._distribution import Frozen, only
 from ._distributions import DISTRIBUTIONS, LOG_ROOT_2PI
