@@ -171,3 +171,19 @@ def test_roots_of_far_elements_and_in_batches() -> None:
     np.testing.assert_allclose(sg.compile(sl.sqrtm)(far), np.diag([1e-100, 1e100]))
     both = np.stack([A @ A.T, S])
     np.testing.assert_allclose(sg.vmap(sl.sqrtm)(both), [*map(sl.sqrtm, both)], rtol=1e-10)
+
+
+def test_a_system_is_what_the_part_that_is_read_says() -> None:
+    """With ``assume_a="sym"`` and its kin, numbers in the other triangle made another solution."""
+    a, b = np.random.default_rng(2).random((4, 4)) + 3 * np.eye(4), np.arange(1.0, 5.0)
+    for form in ("sym", "her", "upper triangular", "lower triangular", "diagonal", "tridiagonal"):
+        for lower in (False, True):
+            f = lambda a, o=(form, lower): sl.solve(a, b, assume_a=o[0], lower=o[1])  # noqa: E731
+            np.testing.assert_allclose(sg.compile(f)(a), f(a), rtol=1e-12)
+            slopes = np.moveaxis(sg.jacobian(f)(a), 0, -1)
+            h = 1e-6
+            for i, j in ((0, 1), (1, 0), (2, 2), (0, 3)):
+                e = np.zeros((4, 4))
+                e[i, j] = h
+                want = (f(a + e) - f(a - e)) / (2 * h)
+                np.testing.assert_allclose(slopes[i, j], want, rtol=1e-6, atol=1e-8)

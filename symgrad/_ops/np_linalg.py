@@ -124,14 +124,29 @@ def _scipy_systems(rng: np.random.Generator) -> Iterator[Sample]:
     yield (_well(rng, 3, 3), b), {"transposed": True}
 
 
+def _part_of(a: Any, form: Any, lower: bool) -> Any:
+    """Return what a matrix is by the part of it that LAPACK reads for a form."""
+    if form in ("upper triangular", "lower triangular"):
+        return np.triu(a) if form[0] == "u" else np.tril(a)
+    if form in ("diagonal", "tridiagonal"):
+        return np.triu(np.tril(a, form[0] == "t"), -(form[0] == "t"))
+    if form in ("sym", "symmetric", "her", "hermitian"):
+        half, rest = (np.tril(a), np.tril(a, -1)) if lower else (np.triu(a), np.triu(a, 1))
+        return half + (adjoint(rest) if form[0] == "h" else np.swapaxes(rest, -1, -2))
+    return a
+
+
 @composite(linalg.solve, name="scipy.linalg.solve", samples=_scipy_systems,
            convention=f"{SINGULAR}; symmetric perturbations with assume_a='pos'")  # fmt: skip
 def scipy_solve(
     a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False,
     check_finite: bool = True, assume_a: Any = None, transposed: bool = False,
 ) -> Any:  # fmt: skip
-    """Solution of linear systems; ``assume_a="pos"`` by Cholesky factors."""
-    x = matrix(a, "solve")
+    """Solution of linear systems; ``assume_a="pos"`` by Cholesky factors.
+
+    Of matrices that are assumed to have some form only that part is read.
+    """
+    x = _part_of(matrix(a, "solve"), assume_a, lower)
     if assume_a in ("pos", "positive definite"):
         return _cholesky_solve(CHOLESKY(x if lower else adjoint(x)), b, "solve")
     return _rows(lambda a, rows: _general(a, rows, transposed), x, b, "solve")

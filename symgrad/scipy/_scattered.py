@@ -129,6 +129,9 @@ class RegularGridInterpolator(metaclass=Standing, of=scipy.interpolate.RegularGr
     ) -> None:  # fmt: skip
         self.grid, self.values = tuple(map(floats, points)), floats(values)
         self.method, self.fill_value = method, fill_value
+        # Axes may decrease: then their negatives are looked at.
+        self.signs = [np.where(x[-1:] < x[:1], -1.0, 1.0) for x in self.grid]
+        self.grid = tuple(s * x for s, x in zip(self.signs, self.grid, strict=True))
         if len(self.grid) > self.values.ndim:
             raise ValueError(
                 f"There are {len(self.grid)} point arrays, but values has {self.values.ndim} "
@@ -156,7 +159,7 @@ class RegularGridInterpolator(metaclass=Standing, of=scipy.interpolate.RegularGr
                 f"RegularGridInterpolator has dimension {d}"
             )
         shape = xi.shape[:-1]
-        flat = xi.reshape((-1, d))
+        flat = xi.reshape((-1, d)) * traced_numpy.concatenate(self.signs)
         value = self._at([flat[:, k] for k in range(d)], method)
         if self.fill_value is not None:
             ends = [(x[0], x[-1]) for x in self.grid]

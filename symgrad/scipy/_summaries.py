@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,13 +24,32 @@ def data_along(name: str, a: Any, axis: int | None, nan_policy: str) -> tuple[An
     return (x.reshape(-1), 0) if axis is None else (x, axis)
 
 
+def _summary(original: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Have a function stand for one of SciPy's; of all axes, ``keepdims`` keeps as many."""
+
+    def decorate(ours: Callable[..., Any]) -> Callable[..., Any]:
+        takes = inspect.signature(ours)
+
+        @functools.wraps(ours)
+        def function(*args: Any, **kwargs: Any) -> Any:
+            given, found = takes.bind(*args, **kwargs), ours(*args, **kwargs)
+            given.apply_defaults()
+            if given.arguments["keepdims"] and given.arguments["axis"] is None:
+                return np.reshape(found, (1,) * np.ndim(args[0]))
+            return found
+
+        return replaces(original)(function)
+
+    return decorate
+
+
 def _central(x: Any, axis: int, keepdims: bool, *orders: int) -> list[Any]:
     """Return central moments."""
     from_mean = x - np.mean(x, axis=axis, keepdims=True)
     return [np.mean(from_mean**order, axis=axis, keepdims=keepdims) for order in orders]
 
 
-@replaces(scipy.stats.moment)
+@_summary(scipy.stats.moment)
 def moment(
     a: Any, order: int = 1, axis: int | None = 0, nan_policy: str = "propagate", *,
     center: Any = None, keepdims: bool = False,
@@ -42,7 +63,7 @@ def moment(
     return np.mean((x - center) ** order, axis=along, keepdims=keepdims)
 
 
-@replaces(scipy.stats.skew)
+@_summary(scipy.stats.skew)
 def skew(
     a: Any, axis: int | None = 0, bias: bool = True, nan_policy: str = "propagate", *,
     keepdims: bool = False,
@@ -54,7 +75,7 @@ def skew(
     return third / second**1.5 * (1.0 if bias else ((n - 1.0) * n) ** 0.5 / (n - 2.0))
 
 
-@replaces(scipy.stats.kurtosis)
+@_summary(scipy.stats.kurtosis)
 def kurtosis(
     a: Any, axis: int | None = 0, fisher: bool = True, bias: bool = True,
     nan_policy: str = "propagate", *, keepdims: bool = False,
@@ -77,7 +98,7 @@ def zscore(a: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propa
     return np.reshape((x - np.mean(x, axis=along, keepdims=True)) / spread, np.shape(a))
 
 
-@replaces(scipy.stats.sem)
+@_summary(scipy.stats.sem)
 def sem(
     a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *,
     keepdims: bool = False,
@@ -87,7 +108,7 @@ def sem(
     return np.std(x, axis=along, ddof=ddof, keepdims=keepdims) / (1.0 * x.shape[along]) ** 0.5
 
 
-@replaces(scipy.stats.variation)
+@_summary(scipy.stats.variation)
 def variation(
     a: Any, axis: int | None = 0, nan_policy: str = "propagate", ddof: int = 0, *,
     keepdims: bool = False,
@@ -98,7 +119,7 @@ def variation(
     return spread / np.mean(x, axis=along, keepdims=keepdims)
 
 
-@replaces(scipy.stats.gmean)
+@_summary(scipy.stats.gmean)
 def gmean(
     a: Any, axis: int | None = 0, dtype: Any = None, weights: Any = None, *,
     nan_policy: str = "propagate", keepdims: bool = False,
@@ -110,7 +131,7 @@ def gmean(
     return np.exp(np.average(np.log(x), axis=along, weights=weights, keepdims=keepdims))
 
 
-@replaces(scipy.stats.hmean)
+@_summary(scipy.stats.hmean)
 def hmean(
     a: Any, axis: int | None = 0, dtype: Any = None, *, weights: Any = None,
     nan_policy: str = "propagate", keepdims: bool = False,
@@ -122,7 +143,7 @@ def hmean(
     return 1.0 / np.average(1.0 / x, axis=along, weights=weights, keepdims=keepdims)
 
 
-@replaces(scipy.stats.entropy)
+@_summary(scipy.stats.entropy)
 def entropy(
     pk: Any, qk: Any = None, base: float | None = None, axis: int | None = 0, *,
     nan_policy: str = "propagate", keepdims: bool = False,
@@ -148,7 +169,7 @@ def _unlimited(name: str, limits: Any) -> None:
         refuse_option(f"scipy.stats.{name}", "limits", limits, "np.where(inside, x, 0.0) in sums")
 
 
-@replaces(scipy.stats.tmean)
+@_summary(scipy.stats.tmean)
 def tmean(
     a: Any, limits: Any = None, inclusive: Any = (True, True), axis: int | None = None, *,
     nan_policy: str = "propagate", keepdims: bool = False,
@@ -159,7 +180,7 @@ def tmean(
     return np.mean(x, axis=along, keepdims=keepdims)
 
 
-@replaces(scipy.stats.tvar)
+@_summary(scipy.stats.tvar)
 def tvar(
     a: Any, limits: Any = None, inclusive: Any = (True, True), axis: int | None = 0, ddof: int = 1,
     *, nan_policy: str = "propagate", keepdims: bool = False,
@@ -170,7 +191,7 @@ def tvar(
     return np.var(x, axis=along, ddof=ddof, keepdims=keepdims)
 
 
-@replaces(scipy.stats.tstd)
+@_summary(scipy.stats.tstd)
 def tstd(
     a: Any, limits: Any = None, inclusive: Any = (True, True), axis: int | None = 0, ddof: int = 1,
     *, nan_policy: str = "propagate", keepdims: bool = False,
@@ -181,7 +202,7 @@ def tstd(
     return np.std(x, axis=along, ddof=ddof, keepdims=keepdims)
 
 
-@replaces(scipy.stats.pmean)
+@_summary(scipy.stats.pmean)
 def pmean(
     a: Any, p: float, *, axis: int | None = 0, dtype: Any = None, weights: Any = None,
     nan_policy: str = "propagate", keepdims: bool = False,
@@ -197,7 +218,7 @@ def pmean(
     return np.average(x ** float(p), axis=along, weights=weights, keepdims=keepdims) ** (1 / p)
 
 
-@replaces(scipy.stats.gstd)
+@_summary(scipy.stats.gstd)
 def gstd(
     a: Any, axis: int | None = 0, ddof: int = 1, *, keepdims: bool = False,
     nan_policy: str = "propagate",
@@ -225,7 +246,7 @@ def gzscore(a: Any, *, axis: int | None = 0, ddof: int = 0, nan_policy: str = "p
     return zscore(np.log(floats(a)), axis, ddof, nan_policy)
 
 
-@replaces(scipy.stats.iqr)
+@_summary(scipy.stats.iqr)
 def iqr(
     x: Any, axis: int | None = None, rng: Sequence[float] = (25, 75), scale: Any = 1.0,
     nan_policy: str = "propagate", interpolation: str = "linear", keepdims: bool = False,
@@ -243,7 +264,7 @@ def iqr(
     return (high - low) / scale
 
 
-@replaces(scipy.stats.median_abs_deviation)
+@_summary(scipy.stats.median_abs_deviation)
 def median_abs_deviation(
     x: Any, axis: int | None = 0, center: Callable[..., Any] | None = None, scale: Any = 1.0,
     nan_policy: str = "propagate", *, keepdims: bool = False,
@@ -258,7 +279,7 @@ def median_abs_deviation(
     return np.median(np.abs(data - middle), axis=along, keepdims=keepdims) / scale
 
 
-@replaces(scipy.stats.trim_mean)
+@_summary(scipy.stats.trim_mean)
 def trim_mean(
     a: Any, proportiontocut: float, axis: int | None = 0, *, nan_policy: str = "propagate",
     keepdims: bool = False,
@@ -286,7 +307,7 @@ def _direction(
     return tuple(np.mean(f(angle), axis=along, keepdims=keepdims) for f in (np.sin, np.cos))
 
 
-@replaces(scipy.stats.circmean)
+@_summary(scipy.stats.circmean)
 def circmean(
     samples: Any, high: float = 2 * math.pi, low: float = 0, axis: int | None = None,
     nan_policy: str = "propagate", *, keepdims: bool = False,
@@ -297,7 +318,7 @@ def circmean(
     return np.mod(np.arctan2(sine, cosine) * (period / (2.0 * math.pi)) - low, period) + low
 
 
-@replaces(scipy.stats.circvar)
+@_summary(scipy.stats.circvar)
 def circvar(
     samples: Any, high: float = 2 * math.pi, low: float = 0, axis: int | None = None,
     nan_policy: str = "propagate", *, keepdims: bool = False,
@@ -307,7 +328,7 @@ def circvar(
     return 1.0 - np.minimum(np.hypot(*found), 1.0)
 
 
-@replaces(scipy.stats.circstd)
+@_summary(scipy.stats.circstd)
 def circstd(
     samples: Any, high: float = 2 * math.pi, low: float = 0, axis: int | None = None,
     nan_policy: str = "propagate", *, normalize: bool = False, keepdims: bool = False,

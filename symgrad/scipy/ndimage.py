@@ -90,7 +90,7 @@ def convolve1d(
 @filters(scipy.ndimage.correlate)
 def correlate(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
-    origin: int = 0,
+    origin: Any = 0,
 ) -> Any:  # fmt: skip
     """Correlation with weights of as many axes, as ``scipy.ndimage.correlate``.
 
@@ -102,14 +102,15 @@ def correlate(
            [6., 7., 8.]])
     """
     weights = floats(weights)
-    centre = tuple(int(m) // 2 + origin for m in weights.shape)
+    moved = np.broadcast_to(origin, weights.ndim)
+    centre = tuple(int(m) // 2 + int(o) for m, o in zip(weights.shape, moved, strict=True))
     return correlated(floats(input), weights, mode, cval, centre)
 
 
 @filters(scipy.ndimage.convolve)
 def convolve(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
-    origin: int = 0,
+    origin: Any = 0,
 ) -> Any:  # fmt: skip
     """Convolution with weights of as many axes, as ``scipy.ndimage.convolve``.
 
@@ -121,7 +122,8 @@ def convolve(
            [2., 1., 0.]])
     """
     weights = np.flip(floats(weights))
-    centre = tuple((int(m) - 1) // 2 - origin for m in weights.shape)
+    moved = np.broadcast_to(origin, weights.ndim)
+    centre = tuple((int(m) - 1) // 2 - int(o) for m, o in zip(weights.shape, moved, strict=True))
     return correlated(floats(input), weights, mode, cval, centre)
 
 

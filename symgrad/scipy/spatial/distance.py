@@ -67,6 +67,28 @@ _METRICS: dict[str, Callable[..., Any]] = {
     "seuclidean": lambda u, v, V: np.sqrt(np.sum((u - v) ** 2 / V, axis=-1)),
     "mahalanobis": lambda u, v, VI: np.sqrt(np.sum((u - v) @ VI * (u - v), axis=-1)),
 }  # fmt: skip
+#: What points are multiplied with, by the weights of their coordinates.
+_SCALES: dict[str, Callable[..., Any]] = {
+    "euclidean": np.sqrt, "sqeuclidean": np.sqrt, "cosine": np.sqrt,
+    "cityblock": lambda w: w, "braycurtis": lambda w: w,
+    "minkowski": lambda w, p=2: w ** (1.0 / p),
+}  # fmt: skip
+
+
+def _weighted(name: str, u: Any, v: Any, w: Any, options: dict[str, Any]) -> Any:
+    """Return distances, with a weight for each coordinate unless ``w`` is None."""
+    if w is None:
+        return _METRICS[name](u, v, **options)
+    w = floats(w)
+    if name == "correlation":
+        u, v = (x - np.sum(w * x, axis=-1, keepdims=True) / np.sum(w) for x in (u, v))
+        name = "cosine"
+    elif name not in _SCALES:
+        refuse_option(name, "w", w, f"w=None, or one of {', '.join(_SCALES)}")
+    scale = _SCALES[name](w, **options)
+    return _METRICS[name](scale * u, scale * v, **options)
+
+
 _SHORT = {"euclid": "euclidean", "l2": "euclidean", "sqe": "sqeuclidean", "l1": "cityblock",
           "manhattan": "cityblock", "cheby": "chebyshev", "linf": "chebyshev"}  # fmt: skip
 _NEEDED = {"seuclidean": "V", "mahalanobis": "VI"}
@@ -81,7 +103,9 @@ def _metric(metric: Any, options: dict[str, Any]) -> Callable[[Any, Any], Any]:
     needed = _NEEDED.get(name)
     if needed is not None and needed not in options:
         refuse_option("cdist", needed, None, f"{needed}=..., computed outside")
-    return lambda u, v: _METRICS[name](u, v, **options)
+    w = options.get("w")
+    options = {k: v for k, v in options.items() if k != "w"}
+    return lambda u, v: _weighted(name, u, v, w, options)
 
 
 @replaces(scipy.spatial.distance.cdist)
@@ -126,10 +150,9 @@ def _of_two(name: str, *options: str) -> Callable[..., Any]:
 
     @replaces(getattr(scipy.spatial.distance, name))
     def distance(u: Any, v: Any, *given: Any, w: Any = None, **more: Any) -> Any:
-        if w is not None:
-            refuse_option(name, "w", w, "w=None")
         more |= dict(zip(options, given, strict=False))
-        return _METRICS[name](floats(u), floats(v), **{k: floats(x) for k, x in more.items()})
+        more = {k: floats(x) for k, x in more.items()}
+        return _weighted(name, floats(u), floats(v), w, more)
 
     distance.__name__ = distance.__qualname__ = name
     distance.__doc__ = f"Distance of two vectors, as ``scipy.spatial.distance.{name}``."
