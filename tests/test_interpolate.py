@@ -305,6 +305,7 @@ def test_what_depends_on_values_is_refused() -> None:
     for words, f in {
         "get_knots": lambda y: si.UnivariateSpline(X, y)(2.0),
         "brentq": lambda y: si.UnivariateSpline(X, y, s=0).roots(),
+        "which finds one": lambda y: si.CubicSpline(X, y).roots(),
         "CubicHermiteSpline": lambda y: si.KroghInterpolator([0, 0, 1], y[:3])(2.0),
     }.items():
         with pytest.raises(UnsupportedError, match=words):

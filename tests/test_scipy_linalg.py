@@ -187,3 +187,16 @@ def test_a_system_is_what_the_part_that_is_read_says() -> None:
                 e[i, j] = h
                 want = (f(a + e) - f(a - e)) / (2 * h)
                 np.testing.assert_allclose(slopes[i, j], want, rtol=1e-6, atol=1e-8)
+
+
+def test_some_eigenvalues() -> None:
+    a, b = sl.hilbert(5) + np.eye(5), np.diag(np.arange(1.0, 6.0))
+    for options in ({}, {"b": b}, {"lower": False, "driver": "evr"}):
+        f = lambda a, o=options: sl.eigh(a, subset_by_index=[1, 3], **o)  # noqa: E731
+        (w, v), (want, _) = sg.compile(f)(a), f(a)
+        np.testing.assert_allclose(w, want, rtol=1e-10)
+        assert v.shape == (5, 3)
+    least = lambda a: sl.eigvalsh(a, subset_by_index=[0, 0])[0]  # noqa: E731
+    assert sg.compile(least)(a) == pytest.approx(least(a), rel=1e-10)
+    with pytest.raises(ValueError, match="1 to 5 are not within"):
+        sg.compile(lambda a: sl.eigh(a, subset_by_index=[1, 5])[0])(a)

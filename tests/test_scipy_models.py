@@ -824,3 +824,26 @@ def test_images_of_whole_numbers_are_refused() -> None:
         sg.grad(picked)(1.5)
     with pytest.raises(DTypeError, match="gaussian_filter of an image of type int64"):
         sg.compile(lambda x: scipy.ndimage.gaussian_filter(x, 1.0))(image.astype(int))
+
+
+def test_rotations_between_others() -> None:
+    turns = Rotation.from_euler("xyz", [[0, 0, 0], [0.3, 0.5, -0.2], [1.0, 0.2, 0.3]])
+    outside = scipy.spatial.transform.Slerp([0.0, 1.0, 3.0], turns)
+
+    def f(t: Any) -> Any:
+        inside = scipy.spatial.transform.Slerp([0.0, 1.0, 3.0], turns)
+        return outside(t).as_rotvec() + inside([t / 2, t]).as_matrix()[:, 0]
+
+    for t in (0.0, 0.4, 1.0, 2.5, 3.0):
+        np.testing.assert_allclose(sg.compile(f)(t), f(t), rtol=1e-12, atol=1e-14)
+    slope = (f(0.4 + 1e-6) - f(0.4 - 1e-6)) / 2e-6
+    np.testing.assert_allclose(sg.jacobian(f)(0.4), slope, rtol=1e-7, atol=1e-9)
+    assert np.isnan(sg.compile(lambda t: outside(t).as_quat())(3.5)).all()
+
+
+def test_distance_of_jensen_and_shannon() -> None:
+    of = scipy.spatial.distance.jensenshannon
+    p, q = np.array([[1.0, 2.0, 3.0], [2.0, 0.0, 1.0]]), np.ones((2, 3))
+    for options in ({}, {"base": 2}, {"axis": 1, "keepdims": True}):
+        f = lambda p, o=options: of(p, q, **o)  # noqa: E731
+        np.testing.assert_allclose(sg.compile(f)(p), f(p), rtol=1e-12)

@@ -106,6 +106,9 @@ OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
     "SuperLU": ("scipy.sparse.linalg", "splu", lambda x: (x,)),
     "_spbase": ("scipy.sparse", "entries", lambda x: (x,)),
     "Rotation": ("scipy.spatial.transform", "Rotation", lambda x: (x.as_quat(), False)),
+    "Slerp": (
+        "scipy.spatial.transform", "Slerp", lambda x: (x.times, x.rotations, x.rotvecs)
+    ),
 }  # fmt: skip
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic)

@@ -267,8 +267,16 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 def scipy_eigh(
     a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False,
     overwrite_a: bool = False, overwrite_b: bool = False, check_finite: bool = True,
+    subset_by_index: Any = None, driver: Any = None,
 ) -> Any:  # fmt: skip
     """Eigenvalues and eigenvectors of symmetric matrices, also with ``b`` on the right."""
+    if subset_by_index is not None:
+        first, last = map(int, subset_by_index)
+        if not 0 <= first <= last < matrix(a, "eigh").shape[-1]:
+            raise ValueError(f"eigenvalues {first} to {last} are not within the matrix's")
+        w, v = scipy_eigh(a, b, lower)
+        part = slice(first, last + 1)
+        return w[..., part] if eigvals_only else (w[..., part], v[..., part])
     uplo = "L" if lower else "U"
     if b is None:
         w, v = eigh(a, uplo)

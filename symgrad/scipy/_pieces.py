@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.interpolate
 
 from .. import numpy as traced_numpy
 from .._ops.np_linalg import solve_banded
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ._replacing import Standing, floats, refuse_option
 
 take = traced_numpy.take
@@ -104,6 +104,17 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
             start = traced_numpy.concatenate([0.0 * sums[:1], sums[:-1]])
             c = traced_numpy.concatenate([higher, start[None]])
         return PPoly.ours(c, self.x, self.extrapolate, self.axis)
+
+    def solve(self, y: Any = 0.0, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse: at how many places a value is taken depends on values."""
+        raise UnsupportedError(
+            "how many roots a spline has depends on values. Write instead: "
+            "scipy.optimize.brentq(spline, a, b), which finds one"
+        )
+
+    def roots(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse, as :meth:`solve`."""
+        self.solve()
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """Return the integral from a to b."""

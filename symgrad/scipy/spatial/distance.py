@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import scipy.spatial.distance
+from scipy.special import rel_entr
 
 from ... import numpy as traced_numpy
 from ..._trace._namespace import offering
@@ -33,6 +34,7 @@ __all__ = [
     "correlation",
     "cosine",
     "euclidean",
+    "jensenshannon",
     "mahalanobis",
     "minkowski",
     "pdist",
@@ -166,5 +168,18 @@ euclidean, sqeuclidean, cosine, cityblock, chebyshev, canberra, braycurtis, corr
 )  # fmt: skip
 minkowski = _of_two("minkowski", "p")
 seuclidean, mahalanobis = _of_two("seuclidean", "V"), _of_two("mahalanobis", "VI")
+
+
+@replaces(scipy.spatial.distance.jensenshannon)
+def jensenshannon(
+    p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: bool = False
+) -> Any:
+    """Distance of Jensen and Shannon between frequencies, as of ``scipy.spatial.distance``."""
+    p, q = (x / np.sum(x, axis=axis, keepdims=True) for x in (floats(p), floats(q)))
+    middle = 0.5 * (p + q)
+    parts = rel_entr(p, middle) + rel_entr(q, middle)
+    found = 0.5 * np.sum(parts, axis=axis, keepdims=keepdims)
+    return np.sqrt(found if base is None else found / np.log(base))
+
 
 __getattr__, __dir__ = offering(scipy.spatial.distance, globals(), reasons("spatial.distance"))

@@ -24,7 +24,7 @@ from ...errors import ShapeError
 from .._fates import reasons
 from .._replacing import Standing, floats, refuse_option
 
-__all__ = ["Rotation"]
+__all__ = ["Rotation", "Slerp"]
 
 _stack = traced_numpy.stack
 
@@ -187,6 +187,41 @@ class Rotation(metaclass=Standing, of=scipy.spatial.transform.Rotation):
         if self._quat.ndim == 1:
             raise TypeError("Single rotation has no len().")
         return int(self._quat.shape[0])
+
+
+class Slerp(metaclass=Standing, of=scipy.spatial.transform.Slerp):
+    """Rotations between given ones at a steady pace, as ``scipy.spatial.transform.Slerp``.
+
+    Parameters
+    ----------
+    times, rotations:
+        Times, increasing, shape ``(n,)``, and as many rotations.
+    turns:
+        Rotation vectors from each to the next, where they are known.
+
+    Examples
+    --------
+    >>> half = Slerp([0.0, 1.0], Rotation.from_rotvec([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]))
+    >>> sg.jacobian(lambda t: half(t).as_rotvec())(0.5).round(12)
+    array([0., 0., 1.])
+    """
+
+    def __init__(self, times: Any, rotations: Any, turns: Any = None) -> None:
+        self.times = floats(times)
+        self._quat = floats(rotations.as_quat())
+        if turns is None:
+            before, after = (Rotation.ours(q, False) for q in (self._quat[:-1], self._quat[1:]))
+            turns = (before.inv() * after).as_rotvec()
+        self._turns = floats(turns)
+
+    def __call__(self, times: Any) -> Rotation:
+        """Return the rotations at times, nan beyond those that are given."""
+        t, given = floats(times), self.times
+        piece = np.clip(traced_numpy.searchsorted(given, t) - 1, 0, given.shape[0] - 2)
+        begin, end = traced_numpy.take(given, piece), traced_numpy.take(given, piece + 1)
+        share = np.where((t >= given[0]) & (t <= given[-1]), (t - begin) / (end - begin), np.nan)
+        turned = Rotation.from_rotvec(traced_numpy.take(self._turns, piece, 0) * share[..., None])
+        return Rotation.ours(traced_numpy.take(self._quat, piece, 0), False) * turned
 
 
 __getattr__, __dir__ = offering(scipy.spatial.transform, globals(), reasons("spatial.transform"))
