@@ -95,3 +95,21 @@ def test_refusals() -> None:
         sg.compile(lambda p: sl.eigsh(p * S, 2, M=A)[0])(1.0)
     with pytest.raises(ValueError, match="N, T, or H"):
         sg.compile(lambda p: FACTORS.solve(p * V, "C"))(1.0)
+
+
+def test_other_factors_are_seen() -> None:
+    """In a name, as a method of theirs and in an attribute; and in a loop."""
+
+    class Model:
+        def __init__(self, factors: Any) -> None:
+            self.factors = factors
+
+    model, solve = Model(sl.splu(A)), sl.factorized(A)
+    f = sg.compile(lambda p: model.factors.solve(p * V) + solve(p * V))
+    np.testing.assert_allclose(f(2.0), 4 * FACTORS.solve(V), rtol=1e-13)
+    model.factors = sl.splu(2 * A)
+    np.testing.assert_allclose(f(2.0), 3 * FACTORS.solve(V), rtol=1e-13)
+    solve = sl.factorized(4 * A)
+    np.testing.assert_allclose(f(2.0), 1.5 * FACTORS.solve(V), rtol=1e-13)
+    steps = lambda p: sg.fori_loop(0, 2, lambda _, x: FACTORS.solve(x), p * V)  # noqa: E731
+    np.testing.assert_allclose(sg.jacobian(steps)(1.0), FACTORS.solve(FACTORS.solve(V)))
