@@ -70,8 +70,8 @@ def join(roots: Roots) -> Roots:
 #: From the traced graph to the program.
 SIMPLIFYING = (
     Pass("share", "Shared: equal steps are one", share),
-    Pass("one body", "Shared: loops equal but for numbers have one body", each(with_one_body)),
     Pass("roll", "Rolled: what Python has written out is loops", each(rerolled)),
+    Pass("one body", "Shared: loops equal but for numbers have one body", each(with_one_body)),
     Pass("join", "Joined: neighbouring conditions are one", join),
     Pass("rewrite", "Rewritten", each(rewrite)),
     Pass("tidy", "Tidied: loops and branches without what nobody uses", each(tidy)),

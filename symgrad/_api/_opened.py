@@ -175,7 +175,7 @@ def looped(result: Any) -> Any:
     leaves, tree = flatten_traced(result)
     places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Traced)]
     nodes = [leaves[k].node for k in places]
-    found = with_conditions(lambda x: rerolled(with_one_body(x), to_come=GRADIENT), nodes)
+    found = with_conditions(lambda x: with_one_body(rerolled(x, to_come=GRADIENT)), nodes)
     if found == nodes:
         return result
     for k, node in zip(places, found, strict=True):

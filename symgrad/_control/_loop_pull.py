@@ -60,14 +60,16 @@ def pull_by(
         return kind(loop, cts, wanted, risky).operands()
     outer = [projection.params["index"] for projection in cts]
     kinds = [(x.shape, x.dtype) for x in given]
-    key = (node.items, *map(tuple, (wanted, risky, outer, kinds)))
+    # Of one body, not of equal ones: loops with the same inputs in their bodies are merged later.
+    items = tuple(id(value) if isinstance(value, Body) else value for _, value in node.items)
+    key = (items, *map(tuple, (wanted, risky, outer, kinds)))
     if key not in known:
         inside = stand_ins(given, "of")
         operands, rest = inside[: len(node.operands)], inside[len(node.operands) :]
         alike = Loop.of(remade(node, tuple(operands)))
         seeds = {x: Guarded(ct) for x, ct in zip(cts, rest, strict=True)}
-        known[key] = inside, kind(alike, seeds, wanted, risky).operands()
-    inside, found = known[key]
+        known[key] = loop, inside, kind(alike, seeds, wanted, risky).operands()
+    _, inside, found = known[key]
     return _within(of_any(cts.values()), found, dict(zip(inside, given, strict=True)))
 
 

@@ -44,7 +44,8 @@ PLAIN = SimpleNamespace(
 #: Steps of the state ``u``, ``v``; ``?`` is a number of the call's, ``e`` the element.
 STEPS = [
     "np.tanh(? * u + e), v + ? * u", "u + ? * np.sin(v), np.tanh(v - ? * e)",
-    "np.sin(u) * p[1], ? * v + (1.5 + u * u) ** ?", "np.where(u.real > ?, u * ?, v), np.tanh(u + v)",
+    "np.sin(u) * p[1], ? * v + (1.5 + u * u) ** ?",
+    "np.where(u.real > ?, u * ?, v), np.tanh(u + v)",
     "np.where(u.real > ?, u, 0.4) * 0.5, v * np.cos(? * u)", "v * ?, u / (? + 2.0 + v * v)",
     "L.cond(u.real > ?, lambda a: a * ?, lambda a: np.sin(a) + ?, u), v + ?",
     "u + L.fori_loop(0, 3, lambda k, c: np.tanh(c + ?), v), u", "u + w[1] * ?, np.tanh(v + w[0])",
@@ -56,8 +57,7 @@ LOOPS = [
     "L.scan(lambda c, e: (step(*c, e), c[0]), ({u}, {v}), {xs})",
     "L.scan(lambda c, e: (step(*c, e), c[1] * c[0]), ({u}, {v}), {xs})",
     "(L.fori_loop(0, 5, lambda k, c: step(*c, 0.1 * k), ({u}, {v})), w)",
-    "(L.while_loop(lambda c: c[2] < ?, lambda c: (*step(c[0], c[1], c[2]), c[2] + ? + 0.2), "
-    "({u}, {v}, 0.0))[:2], w)",
+    "(L.while_loop(lambda c: c[2] < ?, lambda c: (*step(*c), c[2] + ? + d), ({u}, {v}, z))[:2], w)",
 ]
 
 
@@ -70,7 +70,11 @@ class Program:
 
     def __init__(self, rng: Any) -> None:
         self.rng = rng
-        lines = ["total = p[0] * 0.1", "u, v = p[0], p[1] * 0.5", "w = p[:3] * p[2]"]
+        lines = [
+            "total = p[0] * 0.1",
+            "u, v, z, d = p[0], p[1] * 0.5, 0.0, 0.2",
+            "w = p[:3] * p[2]",
+        ]
         kinds = [self.kind() for _ in range(int(rng.integers(1, 3)))]
         fixed = [f"{x:.3g}" for x in rng.uniform(0.2, 0.9, 2)]
         for k in range(int(rng.integers(2, 6))):
@@ -125,12 +129,18 @@ def test_equal_loops(attack: Any) -> None:
                 continue
             with sg.backend("llvm" if case.number % 3 == 0 else "numpy"):
                 try:
-                    check(rng, lambda p: f(p, sg), lambda p: f(p, PLAIN), x, t)
+                    check(rng, f, x, t)
                 except Exception as error:
                     raise AssertionError(f"{program.source}\nx = {x!r}\n{error}") from error
 
 
-def check(rng: Any, f: Any, plain: Any, x: Any, t: Any) -> None:
+def check(rng: Any, function: Any, x: Any, t: Any) -> None:
+    def f(p: Any) -> Any:
+        return function(p, sg)
+
+    def plain(p: Any) -> Any:
+        return function(p, PLAIN)
+
     close = np.testing.assert_allclose
     want, slope = plain(x), plain(x + 1e-30j * t).imag / 1e-30
     value, slopes = sg.value_and_grad(f)(x)
@@ -143,7 +153,8 @@ def check(rng: Any, f: Any, plain: Any, x: Any, t: Any) -> None:
         close(sg.jvp(f, (x,), (t,))[1], slope, 1e-8, 1e-8)
     elif form == 2:
         rows = np.stack([x, x[::-1], 0.9 * x])
-        for row, (one, own) in zip(rows, zip(*sg.vmap(sg.value_and_grad(f))(rows)), strict=True):
+        values, gradients = sg.vmap(sg.value_and_grad(f))(rows)
+        for row, one, own in zip(rows, values, gradients, strict=True):
             close(one, plain(row), 1e-10, 1e-10)
             close(own @ t, plain(row + 1e-30j * t).imag / 1e-30, 1e-8, 1e-8)
     else:
