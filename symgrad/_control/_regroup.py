@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._graph import Node, apply
-from .._ops import ASSEMBLE, RESHAPE, SLICE
+from .._ops import ASSEMBLE, RESHAPE, SLICE, TRANSPOSE
 from .._state import within
 from .._trace import Traced, as_node, bind_nodes
 
@@ -19,33 +19,81 @@ from .._trace import Traced, as_node, bind_nodes
 PARTS = 16
 
 
+class _Taken(NamedTuple):
+    """What parts have in common that are taken of rows of a stack, along its first axis.
+
+    ``picks`` takes them of a row; they go to places along ``axis``, and ``others`` along the rest.
+    """
+
+    stack: Node
+    picks: Any
+    axis: int
+    others: Any
+
+
 class _Part(NamedTuple):
-    """A part of an assembly; if it is row ``row`` of ``stack``, it goes to place ``place``."""
+    """A part of an assembly; if it is of row ``row`` of a stack, it goes to ``place``."""
 
     node: Node
     region: Any
-    stack: Node | None = None
+    taken: _Taken | None = None
     row: int = 0
     place: int = 0
 
 
 def _part(node: Node, region: Any, shape: Sequence[Any]) -> _Part:
-    """Return a part, as a row along the first axis of both arrays where it is one."""
+    """Return a part, as what is taken of a row and where it goes to, where it is that."""
     plain = _Part(node, region)
     inner = node
-    while inner.op is RESHAPE:
+    while inner.op is RESHAPE or _in_order(inner):
         inner = inner.operands[0]
-    if inner.op is not SLICE:
+    axis = _axis(region, shape)
+    if inner.op is not SLICE or axis is None:
         return plain
-    [stack], read = inner.operands, inner.params["region"]
-    (row, _, size), (place, _, extent) = read[0], region[0]
-    alike = stack.shape[1:] == tuple(shape[1:]) and size is None and extent in (1, None)
-    whole = all(e == (0, 1, d) for e, d in zip(read[1:], stack.shape[1:], strict=True)) and all(
-        e == (0, 1, d) for e, d in zip(region[1:], shape[1:], strict=True)
-    )
-    if not (alike and whole and isinstance(row, int) and isinstance(place, int)):
+    stack, ((row, _, size), *rest) = _read(inner)
+    place, others = region[axis][0], (*region[:axis], *region[axis + 1 :])
+    picks = tuple((at, pace, None if n == 1 else n) for at, pace, n in rest)
+    if size is not None or _long(picks) != _long(others):
         return plain
-    return _Part(node, region, stack, row, place)
+    if not (isinstance(row, int) and isinstance(place, int)):
+        return plain
+    return _Part(node, region, _Taken(stack, picks, axis, others), row, place)
+
+
+def _in_order(node: Node) -> bool:
+    """Return whether a node is a transpose that leaves the elements in their order."""
+    if node.op is not TRANSPOSE:
+        return False
+    shape = node.operands[0].shape
+    moved = [a for a in node.params["axes"] if shape[a] != 1]
+    return moved == sorted(moved)
+
+
+def _axis(region: Any, shape: Sequence[Any]) -> int | None:
+    """Return the longest axis of an array along which a part of it has one place."""
+    found = [
+        (d, k) for k, d in enumerate(shape) if region[k][2] in (1, None) and isinstance(d, int)
+    ]
+    return max(found)[1] if found else None
+
+
+def _long(region: Any) -> list[Any]:
+    """Return the sizes of a part, without those of axes that make no difference."""
+    return [n for _, _, n in region if n is not None and n != 1]
+
+
+def _read(node: Node) -> tuple[Node, tuple[Any, ...]]:
+    """Return the array that slices of slices are a part of, and which part."""
+    [source], read = node.operands, node.params["region"]
+    while source.op is SLICE:
+        inner = iter(read)
+        read = tuple(
+            (start, step, size) if size is None else (start + step * at, step * pace, count)
+            for start, step, size in source.params["region"]
+            for at, pace, count in ([(0, 1, None)] if size is None else [next(inner)])
+        )
+        [source] = source.operands
+    return source, read
 
 
 def joined(node: Node) -> Node:
@@ -54,11 +102,13 @@ def joined(node: Node) -> Node:
         return node
     shape, regions = node.params["shape"], node.params["regions"]
     parts = [_part(x, r, shape) for x, r in zip(node.operands, regions, strict=True)]
-    parts.sort(key=lambda part: part.place)  # they were perhaps written from the last one on
+    kinds: dict[Any, int] = {}
+    # They were perhaps written from the last one on, or in turn to several rows.
+    parts.sort(key=lambda part: (kinds.setdefault(part.taken, len(kinds)), part.place))
     runs = _runs(parts)
     if len(runs) == len(parts):
         return node
-    nodes, places = zip(*(_run(run, shape) for run in runs), strict=True)
+    nodes, places = zip(*(_run(run) for run in runs), strict=True)
     if len(nodes) == 1 and nodes[0].shape == shape and nodes[0].dtype == node.dtype:
         return nodes[0]  # type: ignore[no-any-return]
     items = tuple((k, places if k == "regions" else v) for k, v in node.items)
@@ -78,21 +128,24 @@ def _runs(parts: Sequence[_Part]) -> list[list[_Part]]:
 
 def _goes_on(run: list[_Part], part: _Part) -> bool:
     last = run[-1]
-    if part.stack is None or part.stack is not last.stack or part.place != last.place + 1:
+    if part.taken is None or part.taken != last.taken or part.place != last.place + 1:
         return False
     pace = part.row - last.row
     return pace != 0 and (len(run) == 1 or pace == last.row - run[-2].row)
 
 
-def _run(run: list[_Part], shape: Sequence[Any]) -> tuple[Node, Any]:
-    """Return a run of rows as one part, and its region."""
-    first = run[0]
-    if len(run) == 1 or first.stack is None:
+def _run(run: list[_Part]) -> tuple[Node, Any]:
+    """Return a run of parts as one part, and its region."""
+    first, taken = run[0], run[0].taken
+    if len(run) == 1 or taken is None:
         return first.node, first.region
     count, pace = len(run), run[1].row - first.row
-    rest = tuple((0, 1, d) for d in shape[1:])
-    rows = bind_nodes(SLICE, (first.stack,), {"region": ((first.row, pace, count), *rest)})
-    return rows, ((first.place, 1, count), *rest)
+    picked = ((first.row, pace, count), *taken.picks)
+    rows = Traced(bind_nodes(SLICE, (taken.stack,), {"region": picked}))
+    before, behind = taken.others[: taken.axis], taken.others[taken.axis :]
+    region = (*before, (first.place, 1, count), *behind)
+    sizes = tuple(n for _, _, n in region if n is not None)
+    return as_node(np.moveaxis(rows, 0, len(_long(before))).reshape(sizes)), region
 
 
 def all_of(conditions: Sequence[Node]) -> list[Node]:
@@ -104,5 +157,5 @@ def all_of(conditions: Sequence[Node]) -> list[Node]:
             found += [part.node for part in run]
             continue
         with within(where=run[0].node.where):
-            found.append(as_node(np.all(Traced(_run(run, (len(conditions),))[0]))))
+            found.append(as_node(np.all(Traced(_run(run)[0]))))
     return found
