@@ -8,6 +8,7 @@ from ._node import Node, as_sympy, carrying, element_count, topological, viewed
 from ._types import more_than_numbers, own_rules, require_numbers
 from ._where import (
     Where,
+    called_by,
     defined_at,
     printable,
     raised_at,

@@ -115,6 +115,16 @@ def scipy_call() -> str | None:
     return found
 
 
+def called_by(package: str) -> bool:
+    """Tell whether it is a package's code that the user's has called."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_internal(frame.f_code):
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+            return True
+        frame = frame.f_back
+    return False
+
+
 def _public(frame: FrameType) -> str | None:
     """Return the name by which users know a function of SciPy's; None if they do not."""
     name, module = frame.f_code.co_name, str(frame.f_globals.get("__name__", "scipy"))

@@ -14,6 +14,7 @@ from .._op import refused, registry
 from ..errors import TraceError
 from ._examples import decided, undecided, unknown
 from ._known import known_number, known_value
+from ._text import example, shown_by_percent
 
 
 def _instead_of(function: str) -> str:
@@ -96,6 +97,9 @@ class Numberless:
             decision = decided(self.node, int)
             if decision is not None:
                 return float(decision)
+        if shown_by_percent():
+            shown = example(self.node)
+            return np.nan if shown is None else float(shown)
         self._leaked(*_FLOAT, of_one=True)
 
     def __int__(self) -> int:

@@ -28,6 +28,7 @@ from ._masked import Masked, unmasked
 from ._numberless import Numberless
 from ._operators import add_augmented, binary, makes_complex, matmul_in_place, whole
 from ._stored import Stored
+from ._text import example, number_of, only_shown, say_without_number
 from ._views import Layout, Step, View, layout_of, layout_of_result, shares
 from ._whole import require_power
 
@@ -211,10 +212,13 @@ class Traced(InMemory, Numberless, Stored):
         return as_size(dim_product(self._shape))
 
     def __format__(self, spec: str) -> str:
-        if spec:
-            instead = "the text outside of the function, or sg.debug_print(x) to see the numbers"
-            self._leaked(f"text (`{{x:{spec}}}`)", instead, of_one=True)
-        return repr(self)
+        if not spec:
+            return repr(self)
+        if only_shown():
+            value = example(self.node)
+            return repr(self) if value is None else format(value, spec)
+        instead = "the text outside of the function, or sg.debug_print(x) to see the numbers"
+        self._leaked(f"text (`{{x:{spec}}}`)", instead, of_one=True)
 
     def __getattr__(self, name: str) -> NoReturn:
         known = "" if name.startswith("_") or not hasattr(np.ndarray, name) else (
@@ -222,8 +226,9 @@ class Traced(InMemory, Numberless, Stored):
         raise AttributeError(f"a traced value has no attribute {name!r}{known}")
 
     def __repr__(self) -> str:
-        shape = show(self.node.shape)
-        return f"Traced({self.node.op.name}, shape={shape}, dtype={self.node.dtype})"
+        say_without_number()
+        name, shape = self.node.op.name, show(self.node.shape)
+        return f"Traced({name} {number_of(self.node)}, shape={shape}, dtype={self.node.dtype})"
 
     # ---------------------------------------------------------------- unary operators
 
