@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 import warnings
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad.errors import TraceError
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
 
@@ -306,3 +308,56 @@ def test_errors_within_code_of_libraries_name_the_users_line() -> None:
 
     with pytest.raises(sg.errors.TraceError, match=r"\[test_labels.py:\d+\]$"):
         sg.grad(trend)(np.ones(2))
+
+
+def test_a_table_that_keeps_traced_values_is_refused_with_what_to_write() -> None:
+    table = pytest.importorskip("pandas").DataFrame({"hour": [0, 1, 0], "sun": [1.0, 2.0, 4.0]})
+
+    def by_pandas(x: Any, table: Any = table) -> Any:
+        table = table.copy()
+        table["heat"] = x * table["sun"].to_numpy()
+        return table.groupby("hour")["heat"].mean().to_numpy().sum()
+
+    def by_numpy(x: Any) -> Any:
+        hour = table["hour"].to_numpy()
+        heat = np.bincount(hour, weights=x * table["sun"].to_numpy())
+        return np.sum(heat / np.bincount(hour))
+
+    def kept(x: Any) -> Any:
+        own = table.copy()
+        own["heat"] = x
+        return own["heat"].to_numpy().sum()
+
+    x = np.ones(3)
+    with pytest.raises(TraceError, match=r"column of a table .*np\.bincount"):
+        sg.grad(kept)(x)
+    with pytest.raises(TraceError, match=r"not Python .*test_labels.py"):
+        sg.grad(by_pandas)(x)
+    with pytest.raises(TraceError, match=r"may need its labels.*functools\.partial"):
+        sg.grad(by_pandas)(x, table)
+    assert by_pandas(x) == by_numpy(x)
+    np.testing.assert_allclose(sg.grad(by_numpy)(x), [0.5, 2.0, 2.0])
+
+
+RECORDS = np.array([("V", 0, 1.0), ("P", 2, 2.0)], [("kind", "U2"), ("at", int), ("z", float)])
+DAYS = np.array(["2020-01-01", "2020-01-03", "2020-01-04"], "M8[D]")
+
+
+@pytest.mark.parametrize(
+    ("f", "data"),
+    [
+        (lambda x, data: np.sum(x[data["at"]] * data["z"] * (data["kind"] != "V")), RECORDS),
+        (lambda x, data: np.sum(x[data == "b"] ** 2), np.array(["a", "b", "b"])),
+        (lambda x, data: np.sum(x * (data - data[0]).astype(float)), DAYS),
+    ],
+    ids=["records", "text", "times"],
+)
+def test_arrays_of_other_things_than_numbers_are_bound(f: Any, data: Any) -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    with pytest.raises(TypeError, match=r"argument data has .*functools\.partial"):
+        sg.grad(f)(x, data)
+    for bound in (functools.partial(f, data=data), lambda x: f(x, data)):
+        value, slope = sg.value_and_grad(bound)(x)
+        assert value == f(x, data)
+        near = [(f(x + h, data) - f(x - h, data)) / 2e-5 for h in 1e-5 * np.eye(3)]
+        np.testing.assert_allclose(slope, near, rtol=1e-8)

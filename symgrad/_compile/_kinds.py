@@ -137,8 +137,8 @@ class Kinds:
         text = (
             f"{name} has taken {len(known)} different paths, "
             f"by decisions on values ({_lines(known)}); each is compiled by itself. Write "
-            "instead: np.where(condition, a, b), sg.cond, sg.while_loop, or compile it with "
-            "control_flow=True"
+            "instead: np.where(condition, a, b), sg.cond, sg.while_loop, or "
+            "sg.compile(f, control_flow=True) in its place"
         )
         if len(known) == PATHS:
             raise TraceError(text)

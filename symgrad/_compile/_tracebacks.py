@@ -109,13 +109,17 @@ def refused_in_c(error: BaseException) -> TraceError | None:
     trace = error.__traceback__
     if type(error) is not TypeError or "Traced" not in str(error) or trace is None:
         return None
+    place = trace
     while trace.tb_next is not None:
         trace = trace.tb_next
+        if not installed(trace.tb_frame.f_code.co_filename):
+            place = trace
     code = trace.tb_frame.f_code
     if code.co_code[trace.tb_lasti] == _RAISE or by_symgrad(code.co_filename):
         return None
+    code = place.tb_frame.f_code
     return TraceError(
         f"code that is not Python was given a traced value, which has no numbers yet: {error}. "
         "Write instead: the same in Python and NumPy, or sg.pure_callback around it, which has no "
-        f"derivative [{Where(code.co_filename, trace.tb_lineno, code.co_name)}]"
+        f"derivative [{Where(code.co_filename, place.tb_lineno, code.co_name)}]"
     )

@@ -153,7 +153,8 @@ class Labelled(NDArrayOperatorsMixin):  # type: ignore[misc]
         kind = type(self.labels.like)
         raise TraceError(
             f"{what} of a {kind.__module__.partition('.')[0]}.{kind.__name__} may need its labels, "
-            "which a trace does not have. Write instead: x.to_numpy(), and NumPy's functions"
+            "which a trace does not have. Write instead: x.to_numpy(), and NumPy's functions; or, "
+            "where no derivative is taken by it, functools.partial(f, data=data) or a closure"
         )
 
     def to_numpy(self) -> Any:

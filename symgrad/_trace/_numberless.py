@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._broadcast import show
-from .._graph import Input, own_rules, scipy_call
+from .._graph import Input, called_by, own_rules, scipy_call
 from .._op import refused, registry
 from ..errors import TraceError
 from ._examples import decided, undecided, unknown
@@ -187,6 +187,12 @@ class Numberless:
             return whole(self)
         if asks.startswith("numpy.ma."):
             raise refused(TraceError(own_rules(np.ma.MaskedArray)))
+        if called_by("pandas"):
+            self._leaked(
+                "numbers for a column of a table",
+                "x beside the table, and NumPy's functions of x and table['name'].to_numpy(); "
+                "sums by groups are np.bincount(groups, weights=x)",
+            )
         self._leaked(
             "an array of numbers",
             "x.astype(np.float64) for np.float64(x), np.stack([x, y]) for np.array([x, y]), "

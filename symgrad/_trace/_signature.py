@@ -39,6 +39,12 @@ def as_leaf(value: Any, what: str) -> Any:
     written to. Numbers and other hashable values pass through too.
     """
     if isinstance(value, np.ndarray):
+        if value.dtype.kind in "USVMm":
+            raise DTypeError(
+                f"{what} has element type {value.dtype}, which a function reads, and does not "
+                "compute with. Write instead: functools.partial(f, data=data) or a closure for "
+                "arrays of text, times and records; the numbers in them are arguments"
+            )
         if value.dtype.char not in _NATIVE:
             check_dtype(value.dtype, what)
         flags, native = value.flags, _NATIVE[value.dtype.char]

@@ -223,6 +223,8 @@ class Traced(InMemory, Numberless, Stored):
     def __getattr__(self, name: str) -> NoReturn:
         known = "" if name.startswith("_") or not hasattr(np.ndarray, name) else (
             ": a method of arrays that is not traced; see the op table (docs/ops.md)")  # fmt: skip
+        if name == "strides":
+            known = ": its elements have no places. Write instead: x.reshape, sliding_window_view"
         raise AttributeError(f"a traced value has no attribute {name!r}{known}")
 
     def __repr__(self) -> str:
