@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import symgrad
@@ -111,3 +112,23 @@ def test_class_and_methods_are_described(name: str) -> None:
 
 def test_version() -> None:
     assert symgrad.__version__.count(".") >= 2
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("jit", "sg.compile"), ("jacfwd", "sg.jacobian"), ("lax", "sg.scan"),
+     ("elementwise_grad", "sg.vmap"), ("lambdify", "sg.from_sympy")],
+)  # fmt: skip
+def test_names_of_other_packages_say_what_there_is(name: str, instead: str) -> None:
+    assert not hasattr(symgrad, name)
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}': .*{instead}"):
+        getattr(symgrad, name)
+    assert hasattr(symgrad, instead.removeprefix("sg."))
+
+
+def test_attributes_of_other_arrays_say_what_to_write() -> None:
+    with pytest.raises(AttributeError, match=r"'at'. Write instead: x = x.copy\(\)"):
+        symgrad.grad(lambda x: x.at[0].set(1.0).sum())(np.ones(3))
+    with pytest.raises(AttributeError, match=r"'strides'. Write instead: .*sliding_window"):
+        symgrad.grad(lambda x: x.strides[0] * x.sum())(np.ones(3))
+    assert symgrad.compile(lambda x: x.sum() + hasattr(x, "at"))(np.ones(3)) == 3.0

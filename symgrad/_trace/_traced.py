@@ -34,6 +34,13 @@ from ._whole import require_power
 
 _OPS = registry.ops
 
+#: What there is in place of attributes of arrays, of JAX's and PyTorch's, too.
+_INSTEAD = {
+    "at": "x = x.copy(); x[place] = value",
+    "detach": "sg.stop_gradient(x)",
+    "strides": "x.reshape, np.lib.stride_tricks.sliding_window_view",
+}
+
 
 def known_index(index: Any) -> Any:
     """Return an index in which lists with traced places are arrays.
@@ -223,8 +230,8 @@ class Traced(InMemory, Numberless, Stored):
     def __getattr__(self, name: str) -> NoReturn:
         known = "" if name.startswith("_") or not hasattr(np.ndarray, name) else (
             ": a method of arrays that is not traced; see the op table (docs/ops.md)")  # fmt: skip
-        if name == "strides":
-            known = ": its elements have no places. Write instead: x.reshape, sliding_window_view"
+        if name in _INSTEAD:
+            known = f". Write instead: {_INSTEAD[name]}"
         raise AttributeError(f"a traced value has no attribute {name!r}{known}")
 
     def __repr__(self) -> str:
