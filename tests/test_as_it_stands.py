@@ -125,7 +125,20 @@ def nested(x: Any) -> Any:
     return np.sum(np.array([inner(x), *sg.grad(inner)(x)]))
 
 
+class Length:
+    def __init__(self, metres: Any) -> None:
+        self.metres = metres
+
+    def __float__(self) -> float:
+        return float(self.metres)
+
+
+class Height(Length):
+    pass
+
+
 TAKEN: dict[str, Callable[[Any], Any]] = {
+    "number of a class": lambda x: float(Length(x[0])) * float(Height(x[1])) + float(Length(2.0)),
     "array": lambda x: np.sum(np.array([x[0], x[1] ** 2, 1.0]) ** 2),
     "zeros": lambda x: np.sum(helper(x)),
     "math": lambda x: math.sin(x[0]) * math.hypot(*x) + math.log(x[1], 3),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import re
+import statistics
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -361,3 +362,8 @@ def test_arrays_of_other_things_than_numbers_are_bound(f: Any, data: Any) -> Non
         assert value == f(x, data)
         near = [(f(x + h, data) - f(x - h, data)) / 2e-5 for h in 1e-5 * np.eye(3)]
         np.testing.assert_allclose(slope, near, rtol=1e-8)
+
+
+def test_pythons_statistics_say_what_to_write() -> None:
+    with pytest.raises(TraceError, match=r"np\.mean.* \[test_labels.py"):
+        sg.grad(lambda x: statistics.fmean(x))(np.ones(3))

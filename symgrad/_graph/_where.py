@@ -29,6 +29,7 @@ _SCIPY = _folder("scipy")
 #: Whose functions the user's call, and which call NumPy's on what they are given.
 _SKIPPED = (
     _HERE, os.path.dirname(np.__file__) + os.sep, _SCIPY, functools.__file__,
+    os.path.join(os.path.dirname(functools.__file__), "statistics.py"),
     *map(_folder, ("numba", "pandas", "xarray")), "<__array_function__",
 )  # fmt: skip
 

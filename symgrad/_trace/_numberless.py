@@ -63,6 +63,8 @@ class Numberless:
         if function is not None:
             wanted = f"{function}: {wanted}"
             instead = _instead_of(function)
+        elif called_by("statistics"):
+            instead = "np.mean, np.median, np.std or np.var of an array"
         error = TraceError(
             f"{wanted} was asked of {name} (shape {show(self.node.shape)}{made}), "
             f"{unknown(self.node)}. Write instead: {instead}"

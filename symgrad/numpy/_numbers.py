@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,12 @@ class _Float(_Number):
             return reading(float(x.number()), x.read_at)
         if type(x) is Size:
             return float(x)
-        if not isinstance(x, Traced) or known_number(x.node) is not None:
+        if not isinstance(x, Traced):
+            own = getattr(type(x), "__float__", None)
+            found = own(x) if isinstance(own, FunctionType) else None
+            # Python takes none that returns a traced value.
+            return cls(found) if isinstance(found, Traced) else float(x)
+        if known_number(x.node) is not None:
             return float(x)
         if x.node.dtype.kind != "f" or any(d != 1 for d in x.node.shape):
             return float(x)
