@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -137,7 +137,24 @@ class Height(Length):
     pass
 
 
+def class_within(x: Any) -> Any:
+    @dataclass(order=True)
+    class Load:
+        force: float
+        arm: float = DATA[0]
+        notes: list[str] = field(default_factory=list)
+
+        class Unit:
+            size = np.float64(DATA[1])
+
+        def moment(self) -> Any:
+            return np.array([self.force * self.arm, self.force])[0] * self.Unit.size
+
+    return sum(load.moment() * (k + 1) for k, load in enumerate(sorted(map(Load, x))))
+
+
 TAKEN: dict[str, Callable[[Any], Any]] = {
+    "class within": class_within,
     "number of a class": lambda x: float(Length(x[0])) * float(Height(x[1])) + float(Length(2.0)),
     "array": lambda x: np.sum(np.array([x[0], x[1] ** 2, 1.0]) ** 2),
     "zeros": lambda x: np.sum(helper(x)),

@@ -301,7 +301,7 @@ class Substitutes:
                 if owner == id(names) and isinstance(k, tuple) and k[0] == "builtin"
             }  # fmt: skip
             own = {**TELLING, **new, "__import__": self._imported}
-            made["__builtins__"] = {**vars(builtins), **own}
+            made["__builtins__"] |= own
         self._after.append(made.hand_on)
         return made
 

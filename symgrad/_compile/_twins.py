@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from abc import ABCMeta
 from collections.abc import Callable
 from types import FunctionType, MethodType
@@ -22,13 +23,16 @@ class Scope(dict[str, Any]):
     What is assigned to them is handed on as ``back(value)``.
 
     Python reads global names from a dictionary's subclass by ``__getitem__``, and assigns to
-    them past it.
+    them past it. Before 3.13 the body of a class reads them past it, too.
     """
 
     def __init__(
         self, names: dict[str, Any], look: Callable[[str, Any], Any], back: Callable[[Any], Any]
     ) -> None:
         special = {k: v for k, v in names.items() if k.startswith("__")}
+        own = names.get("__builtins__", builtins)
+        own = own if isinstance(own, dict) else vars(own)
+        special["__builtins__"] = own | {"__build_class__": self._class}
         super().__init__(special)
         self._given, self._names, self._look, self._back = frozenset(special), names, look, back
 
@@ -44,6 +48,17 @@ class Scope(dict[str, Any]):
         if super().__contains__(name):
             return super().__getitem__(name)
         return self._look(name, self._names[name])
+
+    def _class(self, body: FunctionType, *args: Any, **options: Any) -> Any:
+        """Make a class, with the global names that its body reads lent to it."""
+        read = body.__code__.co_names
+        lent = [n for n in read if not super(Scope, self).__contains__(n) and n in self._names]
+        self.update({n: self[n] for n in lent})
+        try:
+            return builtins.__build_class__(body, *args, **options)
+        finally:
+            for name in lent:
+                self.pop(name, None)
 
     def hand_on(self) -> None:
         """Assign to the real names what code has assigned to these."""
