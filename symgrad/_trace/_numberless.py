@@ -142,9 +142,11 @@ class Numberless:
             return hash(np.asarray(known).item())
         if getattr(self, "weak", None) is bool:
             return hash(bool(self))
+        if self.dtype.kind in "iu" and (number := decided(self.node, int)) is not None:
+            return hash(number)
         self._leaked(
             "a hash (a key of a dictionary, an element of a set)",
-            "another key, or np.select for a choice by the value",
+            "int(x) where it is whole, another key, or np.select for a choice by the value",
         )
 
     def item(self, *place: Any) -> Any:
