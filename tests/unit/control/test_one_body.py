@@ -1,0 +1,102 @@
+"""Loops that are equal but for numbers have one body, and what is made of it is made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad._graph import bodies, topological
+from symgrad.scipy.integrate import solve_ivp
+
+Array = Any
+
+XS = np.linspace(0.1, 0.9, 12)
+
+
+def leaky(rate: Any, power: float = 2.0) -> Callable[[Any], Any]:
+    def run(start: Any) -> Any:
+        return sg.scan(lambda c, x: (c * rate + x**power, c), start, XS)[0]
+
+    return run
+
+
+def kinds(f: Any, x: Array) -> tuple[int, int]:
+    """Return how many loops a program has, and how many bodies."""
+    loops = [n for n in topological(sg.compile(f).program(x).outputs) if n.op.kind == "loop"]
+    return len(loops), len({id(body) for n in loops for body in bodies(n)})
+
+
+def test_numbers_come_from_outside() -> None:
+    def f(x: Array) -> Any:
+        return leaky(0.5)(x[0]) + leaky(0.25)(x[1]) + leaky(0.5)(x[2])
+
+    assert kinds(f, np.ones(3)) == (3, 1)
+    np.testing.assert_allclose(sg.grad(f)(np.ones(3)), [0.5**12, 0.25**12, 0.5**12])
+
+
+def test_numbers_that_say_how_something_is_computed_stay() -> None:
+    def f(x: Array) -> Any:
+        xs = x * XS[0]
+        return sum(
+            sg.scan(lambda c, v: (c * rate + v**power, c), 0.0, xs)[0]
+            for rate, power in ((0.5, 2.0), (0.25, 2.0), (0.5, 3.0))
+        )
+
+    assert kinds(f, np.ones(3)) == (3, 2)
+
+
+def test_loops_within() -> None:
+    def f(x: Array) -> Any:
+        def inner(c: Any, rate: float) -> Any:
+            stopped = sg.while_loop(lambda s: s < 2.0 + rate, lambda s: s + rate, c)
+            return sg.cond(stopped > 2.2, lambda s: s * rate, lambda s: s - rate, stopped)
+
+        return [sg.fori_loop(0, 3, lambda _, c: inner(c, rate), x[0]) for rate in (0.5, 0.75)]
+
+    assert kinds(f, np.ones(1))[0] == 2
+
+    def outer(x: Array) -> Any:
+        return np.stack(f(x))
+
+    def plain(start: float, rate: float) -> float:
+        for _ in range(3):
+            while start < 2.0 + rate:
+                start += rate
+            start = start * rate if start > 2.2 else start - rate
+        return start
+
+    np.testing.assert_allclose(sg.compile(outer)(np.ones(1)), [plain(1, 0.5), plain(1, 0.75)])
+
+
+@pytest.mark.parametrize("doses", [2, 5])
+def test_one_backward_loop(doses: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reverse mode makes as many backward loops as there are bodies, not solutions."""
+    made = []
+    from symgrad._control import _loop_pull  # noqa: PLC0415
+
+    before = _loop_pull.Backward.__init__
+
+    def counted(self: Any, *args: Any) -> None:
+        made.append(self)
+        before(self, *args)
+
+    monkeypatch.setattr(_loop_pull.Backward, "__init__", counted)
+
+    def amount(p: Array) -> Any:
+        y = np.array([0.0])
+        for k in range(doses):
+            y = y + p[1]
+            span = 2.0 * k, 2.0 * k + 2
+            y = solve_ivp(lambda t, y: -p[0] * y, span, y, rtol=1e-9, atol=1e-12).y[:, -1]
+        return y[0]
+
+    p = np.array([0.3, 2.0])
+    left = np.exp(-0.6 * np.arange(1, doses + 1))
+    slopes = [-2.0 * 2.0 * np.sum(np.arange(1, doses + 1) * left), np.sum(left)]
+    np.testing.assert_allclose(sg.grad(amount)(p), slopes, rtol=1e-7)
+    # The first begins at a number, which has no derivative, and inner loops have their own.
+    assert len(made) <= 7
