@@ -690,3 +690,27 @@ def test_data_of_several_matrices_are_one_array(rng):
     kernel = J.kernel(x, y, i)
     for part, given in zip(kernel(x, y, i), data, strict=True):
         np.testing.assert_allclose(part, given, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.linalg.norm(np.stack([x, x[::-1]], 1), axis=1),
+        lambda x: np.sqrt(np.sum(np.outer(x, x) ** 2, axis=1)) * x,
+        lambda x: np.std(np.diff(x)) * x[:2],
+        lambda x: np.where(x > 1, x, np.linalg.norm(np.diff(x))),
+        lambda x: np.log(np.sum(np.exp(np.outer(x + 1, [1000.0, 800.0])), axis=1)),
+        lambda x: np.exp(x + 800) / np.sum(np.exp(x + 800)),
+        lambda x: np.log(np.exp(x + 800) / np.sum(np.exp(x + 800))),
+        lambda x: np.log(np.prod(np.outer(x + 1e-200, [1e-100, 1.0]), axis=1)),
+    ],
+)
+@pytest.mark.parametrize("x", [np.zeros(3), np.array([0.1, 0.2, 0.4])], ids=["zeros", "near"])
+def test_formulas_of_sums_whose_steps_overflow_or_have_no_slope(f, x):
+    with sg.backend("numpy"), np.errstate(all="ignore"):
+        wanted = sg.jacobian(f)(x)
+        function = sg.jacobian(f, sparse=True)
+        found, pattern = function(x).toarray(), function.pattern(x).toarray()
+        assert np.isfinite(wanted).all()
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+        assert not np.any((wanted != 0) & ~pattern)

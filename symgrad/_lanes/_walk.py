@@ -9,11 +9,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._forward import fitted
 from .._graph import Body, Literal, Node, carrying, rebuilt, topological
 from .._guards import Guarded, added
 from .._op import AXES, PROJECTIONS, Bodied, Gather, Scatter
@@ -152,6 +153,10 @@ class _Walk:
         way = self.ways.get(node)
         if way is not None and way.elementwise and node.op.kind == "map":
             return _past(node, way, self.found)
+        if way is not None and not way.elementwise:
+            passed = self._pushed(node, way.operands, partial(_tangent, node, way))
+            if passed is not None:
+                return passed
         if node.op.kind in PROJECTIONS:
             inner = node.operands[0]
             if "rule" in inner.params and (found := self._ruled(node, inner)) is not None:
@@ -178,18 +183,25 @@ class _Walk:
             self.found[node] = [identity(node)]
 
     def _ruled(self, node: Node, inner: Node) -> list[Block] | None:
-        """Return the blocks behind a rule of the user's: of the tangent, which is linear.
+        """Return the blocks behind a rule of the user's."""
+        op = inner.op
+        assert isinstance(op, Bodied)
+        return self._pushed(node, inner.operands, lambda ts: op.products.jvp(ts, inner)(node))
+
+    def _pushed(
+        self, node: Node, operands: Sequence[Node],
+        push: Callable[[list[Node | None]], Node | None],
+    ) -> list[Block] | None:  # fmt: skip
+        """Return the blocks of a node of which the tangent is known, which is linear.
 
         None if its slopes depend on the tangents that it is given, or if rules go on and on.
         """
-        assert isinstance(inner.op, Bodied)
         if self.rules == NESTED:
             return None
-        tangents = {x: fresh(x, "t") for x in inner.operands if self.found.get(x)}
+        tangents = {x: fresh(x, "t") for x in operands if self.found.get(x)}
         if not tangents:
             return []
-        pushed = inner.op.products.jvp([tangents.get(x) for x in inner.operands], inner)(node)
-        if pushed is None:
+        if (pushed := push([tangents.get(x) for x in operands])) is None:
             return []
         seeds = [*tangents.values()]
         walk = type(self)(reached([pushed]), seeds, self.note, self.places, self.rules + 1)
@@ -258,6 +270,11 @@ def _within_bounds(node: Node) -> Node:
     axes, places = node.params["axes"], map(traced, node.op.places_of(node.operands))
     known = [np.all((i >= 0) & (i < as_size(shape[k]))) for k, i in zip(axes, places, strict=True)]
     return as_node(reduce(operator.and_, known))
+
+
+def _tangent(node: Node, way: Way, tangents: Sequence[Node | None]) -> Node:
+    """Return the tangent of a formula of sums that has a derivative of its own."""
+    return fitted(as_node(way.push([None if t is None else traced(t) for t in tangents])), node)
 
 
 def _past(node: Node, way: Way, found: dict[Node, list[Block]]) -> list[Block]:
