@@ -27,7 +27,7 @@ from .._trace._whole import size_bits
 from ..errors import ArgumentError, DTypeError, NumberError, SymgradError, TraceError
 from ._control import cond, fori_loop, while_loop
 from ._control_syntax import converted
-from ._control_writes import COPIED, Carried, Sides
+from ._control_writes import COPIED, Carried, Sides, arrays_of
 from ._raised import asked, caught, note, raising, repeated, told
 from ._statements import FLOW
 
@@ -142,6 +142,16 @@ class Flow:
 
     caught = staticmethod(caught)
 
+    @staticmethod
+    def decided(test: Any, *written: Any) -> Any:
+        """Return Python's decision, or a test if sides write into arrays and nothing else.
+
+        A side has copies of arrays, and what it has written is chosen like other results. Of a
+        list, a dictionary or an object others may hold parts.
+        """
+        arrays = all(v is UNSET or arrays_of(v) or isinstance(v, np.ndarray) for v in written)
+        return test if written and arrays else bool(test)
+
     # ---------------------------------------------------------------- choices
 
     @staticmethod
@@ -223,13 +233,28 @@ def _in_turn(values: Sequence[Callable[[], Any]], goes_on: bool) -> Any:
     for get in values:
         if open_question(found):
             where = found if goes_on else np.logical_not(found)
-            join = np.logical_and if goes_on else np.logical_or
-            found = _joined(join, found, asked(get, where))
+            found = _either(found, asked(get, where), goes_on)
         elif bool(found) is goes_on:
             found = get()
         else:
             return found
     return found
+
+
+def _either(first: Any, second: Any, both: bool) -> Any:
+    """Return ``first and second`` if ``both``, else ``first or second``: one of the two."""
+    if _is_truth(first) and _is_truth(second):
+        return _joined(np.logical_and if both else np.logical_or, first, second)
+    if np.ndim(second) or not isinstance(second, (Traced, int, float, np.number)):
+        return second if bool(first) is both else first
+    return np.where(first != 0, *((second, first) if both else (first, second)))
+
+
+def _is_truth(value: Any) -> bool:
+    """Tell whether a value is a truth value, or its number is not needed as one."""
+    return isinstance(value, (bool, np.bool_)) or (
+        isinstance(value, Traced) and value.dtype == bool and not value.shape
+    )
 
 
 def _joined(function: Callable[..., Any], *values: Any) -> Any:

@@ -31,6 +31,7 @@ from ._statements import (
     FLOW,
     Followed,
     assigned,
+    binds,
     code_of,
     counts,
     define,
@@ -49,12 +50,14 @@ from ._statements import (
     plain,
     raises,
     returns,
+    spell_out_super,
     state_node,
     strip,
     take,
     walk,
     writes,
     writes_by_names,
+    written_into,
 )
 
 #: Methods by which an array is assigned to, and that lists have not.
@@ -86,6 +89,8 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
             "or a notebook cell"
         )
     strip(definition)
+    if "__class__" in function.__code__.co_freevars:
+        spell_out_super(definition)
     follows = hasattr(flow, "called")
     made = _Rewriter(function, definition, follows).function(definition)
     if follows:
@@ -126,6 +131,13 @@ class _Rewriter(ast.NodeTransformer):
             if isinstance(n, (ast.arg, ast.FunctionDef))
             or (isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         }
+        # Functions of its own that give variables around them other values.
+        self.changing = {
+            n.name
+            for n in ast.walk(definition)
+            if isinstance(n, ast.FunctionDef) and n is not definition
+            and any(isinstance(m, (ast.Nonlocal, ast.Global)) for m in ast.walk(n))
+        }  # fmt: skip
         closed = inspect.getclosurevars(function)
         self.outside = {**closed.globals, **closed.nonlocals}
 
@@ -159,7 +171,49 @@ class _Rewriter(ast.NodeTransformer):
 
     def plain(self, statements: Sequence[ast.stmt]) -> bool:
         """Tell whether a block does nothing but assign, to arrays also by calls."""
-        return plain(statements) and all(map(self.only_writes, effects(statements)))
+        return (
+            plain(statements)
+            and not self.changes(statements)
+            and all(map(self.only_writes, effects(statements)))
+        )
+
+    def changes(self, nodes: Sequence[ast.AST]) -> bool:
+        """Tell whether attributes are assigned to, or variables of functions around a helper.
+
+        Both sides of a branch are traced, and these would be what the last one has left.
+        """
+        return any(
+            (isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
+            or (isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
+                and n.func.id in self.changing)
+            for n in walk(nodes)
+        )  # fmt: skip
+
+    def is_early(self, sides: Sequence[ast.stmt]) -> bool:
+        """Tell whether sides of a branch return, and change nothing but what they assign to."""
+        return exits_by_return(sides) and not self.changes(sides)
+
+    def stays(self, *expressions: ast.expr) -> bool:
+        """Tell whether what is computed where it counts is not to become a function."""
+        return self.changes(expressions) or any(map(binds, expressions))
+
+    def test(self, s: ast.If) -> Any:
+        """Return the test of a branch.
+
+        Python decides it where it has decided on a part already, which the rest may need, and where
+        sides write into containers.
+        """
+        parts = [
+            n for n in walk([s.test])
+            if isinstance(n, (ast.BoolOp, ast.IfExp))
+            or (isinstance(n, ast.Compare) and len(n.ops) > 1)
+        ]  # fmt: skip
+        partly, test = any(map(self.stays, parts)), self.visit(s.test)
+        if partly:
+            return flowing("decided", test, s)
+        written = written_into([*s.body, *s.orelse])
+        values = [flowing("value", lazy(named(n)), named(n)) for n in written]
+        return flowing("decided", test, *values, s) if written else test
 
     def only_writes(self, call: ast.Call) -> bool:
         """Tell whether a call has an effect on nothing but arrays, as far as can be seen."""
@@ -200,7 +254,7 @@ class _Rewriter(ast.NodeTransformer):
                     return [*done, *self.unless(s, rest, tail)]
                 if (lifted := error_of_chain(s)) is not None:
                     return [*done, *self.unless(lifted, [s, *rest], tail)]
-            if isinstance(s, ast.If) and tail and exits_by_return([*s.body, *s.orelse]):
+            if isinstance(s, ast.If) and tail and self.is_early([*s.body, *s.orelse]):
                 return [*done, *self.early(s, rest)]
             if self.left and isinstance(s, (ast.For, ast.While)):
                 made = without_jumps(s, self.variable, tail)
@@ -215,7 +269,7 @@ class _Rewriter(ast.NodeTransformer):
             return [self.function(s)]
         if isinstance(s, ast.If) and self.plain([*s.body, *s.orelse]):
             return self.branch(s)
-        if isinstance(s, ast.While) and not s.orelse and self.plain(s.body):
+        if isinstance(s, ast.While) and not (s.orelse or self.stays(s.test)) and self.plain(s.body):
             return self.loop(s)
         if isinstance(s, ast.For) and not s.orelse and self.plain(s.body) and counts(s):
             return self.count_loop(s)
@@ -246,7 +300,7 @@ class _Rewriter(ast.NodeTransformer):
         names = [*assigned([*s.body, *s.orelse]), *lent]
         yes, no = self.name("then"), self.name("else")
         both = [n for n in assigned(s.body) if n in assigned(s.orelse)]
-        call = flowing("branch", self.visit(s.test), named(yes), named(no), state_node(names),
+        call = flowing("branch", self.test(s), named(yes), named(no), state_node(names),
                      name_nodes(both), name_nodes(lent), s)  # fmt: skip
         return [
             define(yes, names, [*self.block(s.body, False), give(names, s)], s),
@@ -260,9 +314,10 @@ class _Rewriter(ast.NodeTransformer):
         orelse = [*s.orelse, *([] if returns(s.orelse) else rest)]
         if raises(body) or raises(orelse):
             return self.unless(located(ast.If(s.test, body, orelse), s), [], tail=True)
+        test = self.test(located(ast.If(s.test, body, orelse), s))
         names = [*assigned([*body, *orelse]), *self.around([*body, *orelse])]
         yes, no = self.name("then"), self.name("else")
-        call = flowing("either", self.visit(s.test), named(yes), named(no), state_node(names), s)
+        call = flowing("either", test, named(yes), named(no), state_node(names), s)
         return [
             define(yes, names, self.ending(body, s), s),
             define(no, names, self.ending(orelse, s), s),
@@ -306,16 +361,22 @@ class _Rewriter(ast.NodeTransformer):
         return [define(body, [s.target.id, *names], inner, s), take(names, call, s)]
 
     # ---------------------------------------------------------------- expressions
+    # What becomes a function, to be called where it counts, gives no names to what is around it:
+    # where names are given there, ``and``, ``or`` and ``if`` stay Python's.
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         node.body = self.visit(node.body)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
+        if self.stays(node.body, node.orelse):
+            return self.generic_visit(node)
         test, body, orelse = (self.visit(x) for x in (node.test, node.body, node.orelse))
         return flowing("choose", test, lazy(body), lazy(orelse), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        if self.stays(node):
+            return self.generic_visit(node)
         kind = "both" if isinstance(node.op, ast.And) else "any_of"
         return flowing(kind, *(lazy(self.visit(v)) for v in node.values), node)
 
@@ -327,6 +388,8 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Compare(self, node: ast.Compare) -> Any:
+        if self.stays(node):
+            return self.generic_visit(node)
         values = [self.visit(x) for x in (node.left, *node.comparators)]
         pairs = [
             located(ast.Compare(a, [op], [b]), node)

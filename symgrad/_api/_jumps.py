@@ -21,7 +21,7 @@ import ast
 import copy
 from collections.abc import Callable, Sequence
 
-from ._statements import counts, located, walk
+from ._statements import binds, counts, located, walk
 
 _JUMPS = (ast.Break, ast.Continue, ast.Return, ast.Raise)
 _LOOPS = (ast.For, ast.While)
@@ -59,6 +59,11 @@ def without_jumps(
     tail:
         Whether the function may return after the loop.
     """
+    if isinstance(loop, ast.While) and binds(loop.test) and not loop.orelse:
+        # Names are given within the loop: ``while True``, of which the test is the first step.
+        stop = ast.If(ast.UnaryOp(ast.Not(), loop.test), [located(ast.Break(), loop)], [])
+        loop = ast.While(ast.Constant(True), [located(stop, loop), *loop.body], [])
+        loop = located(loop, stop)
     if not jumps(loop.body) or (isinstance(loop, ast.For) and not counts(loop)):
         return None
     made = _Loop(loop, name)

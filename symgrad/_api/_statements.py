@@ -81,6 +81,15 @@ def strip(definition: ast.FunctionDef) -> None:
             parameter.annotation = None
 
 
+def spell_out_super(definition: ast.FunctionDef) -> None:
+    """Name what ``super()`` asks the method for: it may come to stand in a function within."""
+    arguments = definition.args
+    first = [*arguments.posonlyargs, *arguments.args][:1]
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Call) and ast.unparse(node) == "super()" and first:
+            node.args = [named("__class__"), named(first[0].arg)]
+
+
 def code_of(code: CodeType, name: str) -> CodeType:
     """Return the code of the function ``name`` that other code defines.
 
@@ -134,6 +143,44 @@ def assigned(statements: Sequence[ast.stmt]) -> list[str]:
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             found.add(node.name)
     return sorted(name for name in found if not name.startswith("__flow"))
+
+
+def binds(expression: ast.expr) -> bool:
+    """Tell whether an expression gives something a name (``:=``), or waits for a value."""
+    return any(isinstance(n, (ast.NamedExpr, ast.Yield, ast.YieldFrom)) for n in walk([expression]))
+
+
+#: Displays and calls that give a container which nobody else knows.
+_FRESH = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+_MAKERS = ("list", "dict", "set")
+
+
+def _is_fresh(value: ast.expr) -> bool:
+    return isinstance(value, _FRESH) or (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id in _MAKERS
+    )
+
+
+def written_into(statements: Sequence[ast.stmt]) -> list[str]:
+    """Return the variables of which a block writes to elements, but for containers of its own."""
+    found, own = set(), set()
+    for s in statements:
+        for node in walk([s]):
+            if not isinstance(node, ast.Subscript) or isinstance(node.ctx, ast.Load):
+                continue
+            root: ast.expr = node.value
+            while not isinstance(root, ast.Name):
+                inner = getattr(root, "value", getattr(root, "func", None))
+                if not isinstance(inner, ast.expr):
+                    break
+                root = inner
+            if isinstance(root, ast.Name) and root.id not in own:
+                found.add(root.id)
+        if isinstance(s, ast.Assign) and _is_fresh(s.value):
+            own |= {t.id for t in s.targets if isinstance(t, ast.Name)}
+    return sorted(found)
 
 
 def writes_by_names(statements: Sequence[ast.stmt]) -> bool:

@@ -1,0 +1,151 @@
+"""Rewritten control flow where Python's sides, tests and values do more than assign to names."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import PathsWarning
+
+pytestmark = pytest.mark.usefixtures("no_kernels")
+
+
+class Base:
+    top = 1.0
+
+    def above(self, x: Any) -> Any:
+        return x > self.top
+
+    def grown(self, x: Any) -> Any:
+        return x * 1.5 + 0.1
+
+
+class Model(Base):
+    def __init__(self, s: Any = 0.0) -> None:
+        self.s = s
+
+    def __call__(self, x: Any, a: Any) -> Any:
+        if super().above(x) and a > -0.3:
+            x = super().grown(x)
+        return x if super().above(x) else a
+
+
+def names_in_tests(x: Any, a: Any) -> Any:
+    error, k = 5.0, 0
+    while (error := x * x - 0.5) > 0.1 and k < 20:
+        x, k = x - error * 0.3, k + 1
+    return x + error * a
+
+
+def names_in_loops_left_early(x: Any, a: Any) -> Any:
+    y = 0.0
+    while (step := x * 0.5) > 0.05:
+        x = x - step
+        y = y + step * a
+        if y > 0.3:
+            return y
+    return y + step
+
+
+def names_in_and(x: Any, a: Any) -> Any:
+    y = 1.0
+    if x > 0.4 and (y := x * x) > 1.0:
+        x = x + y
+    return x + y * a
+
+
+def names_in_choices(x: Any, a: Any) -> Any:
+    y = 1.0
+    z = x * 2 if x > 1 else (y := x * 3)
+    return (z + y) * a
+
+
+def names_in_chains(x: Any, a: Any) -> Any:
+    y = 1.0
+    if 0 < (y := x * x) < (z := 2 * y + a):
+        x = x * z
+    return x + y
+
+
+def a_value_or_another(x: Any, a: Any) -> Any:
+    return (a or x) + (x > 1 and a) + ((x > 1 and a) or 0.5)
+
+
+def a_value_added(x: Any, a: Any) -> Any:
+    x += x and a
+    return x * (x - x or a)
+
+
+def items(x: Any, a: Any) -> Any:
+    b, d = [x, a], {"u": [x]}
+    if x > 1:
+        b[0] *= 3
+        d["u"][0] = a
+    return b[0] + b[1] * d["u"][0]
+
+
+def attributes(x: Any, a: Any) -> Any:
+    m = Model(x)
+    if a > 0:
+        m.s = m.s * 2
+    return m.s
+
+
+def attributes_before_a_return(x: Any, a: Any) -> Any:
+    m = Model(x)
+    if a > 0:
+        m.s = 3.0 * a
+        return m.s
+    return m.s + a
+
+
+def arrays_of_objects(x: Any, a: Any) -> Any:
+    m = Model(np.array([x, a]))
+    if x > 1:
+        m.s[0] = 5.0
+    return np.sum(m.s)
+
+
+def variables_around_a_helper(x: Any, a: Any) -> Any:
+    z = a
+
+    def put(t: Any) -> Any:
+        nonlocal z
+        z = z * 0.5 + t
+        return t * 0.7
+
+    y = put(x) if x > 1 else x
+    if a > 0:
+        y = y + put(a)
+    return y + z
+
+
+FUNCTIONS: list[Callable[..., Any]] = [
+    names_in_tests, names_in_loops_left_early, names_in_and, names_in_choices, names_in_chains,
+    a_value_or_another, a_value_added, items, attributes, attributes_before_a_return,
+    arrays_of_objects, variables_around_a_helper, Model().__call__,
+]  # fmt: skip
+X, A = np.array([0.5, 1.2, 1.9, 0.1, 0.0]), np.array([0.3, -0.4, 0.6, 0.0, -0.2])
+
+
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_what_python_computes(f: Callable[..., Any]) -> None:
+    want = [float(f(x, a)) for x, a in zip(X.tolist(), A.tolist(), strict=True)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PathsWarning)
+        np.testing.assert_allclose(sg.vmap(f)(X, A), want, rtol=1e-13)
+    g = sg.compile(f, control_flow=True)
+    found = [g(x, a) for x, a in zip(X, A, strict=True)]
+    np.testing.assert_allclose(found, want, rtol=1e-13)
+
+
+def test_loops_that_give_names_in_their_tests_are_loops_of_the_program() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PathsWarning)
+        batched = sg.vmap(names_in_loops_left_early)(X, A)
+    np.testing.assert_allclose(batched[1], names_in_loops_left_early(X[1], A[1]), rtol=1e-14)
