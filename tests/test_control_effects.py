@@ -29,6 +29,10 @@ class Model(Base):
     def __init__(self, s: Any = 0.0) -> None:
         self.s = s
 
+    def moved(self, x: Any) -> Any:
+        self.s = self.s * 0.5 + x
+        return self.s
+
     def __call__(self, x: Any, a: Any) -> Any:
         if super().above(x) and a > -0.3:
             x = super().grown(x)
@@ -125,10 +129,43 @@ def variables_around_a_helper(x: Any, a: Any) -> Any:
     return y + z
 
 
+def filled(parts: list[Any], x: Any) -> Any:
+    parts.append(x)
+    parts[0] = parts[0] * 0.5
+    return x * 2
+
+
+def methods_and_helpers_that_change_objects(x: Any, a: Any) -> Any:
+    m, parts, y = Model(x), [a], 0.0
+    if x > 1:
+        y = m.moved(a)
+    z = filled(parts, y) if a > 0 else 0.3
+    w = parts.pop() if x > 0.3 and m.moved(z) > 0.1 else a
+    return y + z + w + m.s + sum(parts) + len(parts)
+
+
+def changes_before_a_return(x: Any, a: Any) -> Any:
+    m = Model(x)
+    if m.moved(a) > 0.4:
+        return m.moved(a) + m.s
+    return m.s
+
+
+def a_loop_with_a_method(x: Any, a: Any) -> Any:
+    m, parts, k = Model(x), [x, a], 0
+    other = parts
+    while m.moved(0.1) > 0.25 and k < 9:
+        k = k + 1
+    while parts[0] > 0.3:
+        parts[0] = parts[0] * 0.7
+    return m.s * k + other[0]
+
+
 FUNCTIONS: list[Callable[..., Any]] = [
     names_in_tests, names_in_loops_left_early, names_in_and, names_in_choices, names_in_chains,
     a_value_or_another, a_value_added, items, attributes, attributes_before_a_return,
-    arrays_of_objects, variables_around_a_helper, Model().__call__,
+    arrays_of_objects, variables_around_a_helper, methods_and_helpers_that_change_objects,
+    changes_before_a_return, a_loop_with_a_method, Model().__call__,
 ]  # fmt: skip
 X, A = np.array([0.5, 1.2, 1.9, 0.1, 0.0]), np.array([0.3, -0.4, 0.6, 0.0, -0.2])
 

@@ -1,6 +1,6 @@
 """What rewritten control flow does: Python's own on plain numbers, loops and branches on traced.
 
-The counterpart of ``_control_syntax``. A variable that has no value yet is :data:`UNSET`; it
+The counterpart of ``_control_syntax``. A variable that has no value yet is ``UNSET``; it
 may be set in a block, but what a loop carries, and what both sides of a branch leave, has one.
 """
 
@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import FunctionType, MethodType
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -20,51 +20,25 @@ from .._compile._twins import Followed
 from .._compile._whose import installed
 from .._state import now, within
 from .._trace import Traced
-from .._trace._arrays import COMPARED, REFLECTED
 from .._trace._examples import decided
 from .._trace._known import known_number
 from .._trace._whole import size_bits
 from ..errors import ArgumentError, DTypeError, NumberError, SymgradError, TraceError
 from ._control import cond, fori_loop, while_loop
+from ._control_effects import ChangedError, unchanged
 from ._control_syntax import converted
-from ._control_writes import COPIED, Carried, Sides, arrays_of
+from ._control_writes import COPIED, UNSET, Carried, Sides, arrays_of
 from ._raised import asked, caught, note, raising, repeated, told
 from ._statements import FLOW
 
 #: ``range`` of up to this many steps, known beforehand, is unrolled as Python does.
 UNROLLED = 8
 
-
-class _Unset:
-    """The value of a variable that has none."""
-
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TraceError(
-            "a variable is used that has no value on all ways through `if` and loops on traced "
-            "values: give it one before"
-        )
-
-    def __copy__(self) -> _Unset:
-        return self
-
-    def __repr__(self) -> str:
-        return "a variable without a value"
-
-    __array_ufunc__ = __array_function__ = __array__ = _refuse
-    __setitem__ = __delitem__ = __contains__ = __float__ = __int__ = __index__ = _refuse
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # asked by Python and its tools, not by the function
-            raise AttributeError(name)
-        self._refuse()
-
-    __getitem__ = __call__ = __iter__ = __bool__ = __neg__ = __abs__ = _refuse
-
-
-for _name in (*REFLECTED, *COMPARED):
-    for _form in (_name, f"r{_name}"):
-        setattr(_Unset, f"__{_form}__", _Unset._refuse)
-UNSET = _Unset()
+_CHANGED = (
+    "a loop whose number of steps is traced changes objects that are there before it, such as a "
+    "list or the attributes of one: how often would be known only later. Write instead: give the "
+    "loop what changes as variables"
+)
 
 
 def open_question(test: Any) -> bool:
@@ -114,7 +88,11 @@ class Flow:
 
             return carried_out
 
-        after = told(functools.partial(sides.carried_out, test), left(yes), left(no))
+        carried = functools.partial(told, functools.partial(sides.carried_out, test))
+        try:
+            after = unchanged(lambda: carried(left(yes), left(no)), (yes, no), values)
+        except ChangedError:
+            return (yes if bool(test) else no)(*values)
         new = dict(zip(shared, after, strict=True))
         return tuple(
             given if all(side[k] for side in found) else new.get(k, UNSET)
@@ -129,7 +107,11 @@ class Flow:
         values = tuple(state.values())
         if not open_question(test):
             return (yes if test else no)(*values)
-        return told(functools.partial(Sides(values).carried_out, test), yes, no)
+        carried = functools.partial(told, functools.partial(Sides(values).carried_out, test))
+        try:
+            return unchanged(lambda: carried(yes, no), (yes, no), values)
+        except ChangedError:
+            return (yes if bool(test) else no)(*values)
 
     @staticmethod
     def unless(test: Any, error: Callable[..., Any], state: Mapping[str, Any]) -> None:
@@ -159,7 +141,10 @@ class Flow:
         """Carry out ``a if test else b``."""
         if not open_question(test):
             return yes() if test else no()
-        return told(functools.partial(cond, test), yes, no)
+        try:
+            return unchanged(lambda: told(functools.partial(cond, test), yes, no), (yes, no), ())
+        except ChangedError:
+            return yes() if bool(test) else no()
 
     # ---------------------------------------------------------------- loops
 
@@ -177,14 +162,21 @@ class Flow:
             if not question:
                 return values
             values = tuple(body(*values))
-        carried = Carried(dict(zip(state, values, strict=True)), lent, UNSET)
+        carried = Carried(dict(zip(state, values, strict=True)), lent)
 
         def one(carry: Any) -> Any:
             with _whole({}):
                 return carried.step(body, carry)
 
         holds = functools.partial(carried.holds, test)
-        return carried.after(repeated(while_loop, one, holds, carried.start))
+        rolled = lambda: repeated(while_loop, one, holds, carried.start)  # noqa: E731
+        try:
+            return carried.after(unchanged(rolled, (test, body), values))
+        except ChangedError:
+            while question:
+                values = tuple(body(*values))
+                question = test(*values)
+            return values
 
     @staticmethod
     def count(
@@ -197,7 +189,10 @@ class Flow:
         plain = all(type(b) is int for b in (start, stop, step))
         if not plain or len(range(start, stop, step)) > UNROLLED:
             try:
-                return _counted(start, stop, step, body, Carried(state, lent, UNSET))
+                return _counted(start, stop, step, body, Carried(state, lent))
+            except ChangedError:
+                if not plain:
+                    raise TraceError(_CHANGED) from None
             except SymgradError as error:
                 # Python's own way may do, or says what is wrong.
                 if not plain and (
@@ -232,8 +227,7 @@ def _in_turn(values: Sequence[Callable[[], Any]], goes_on: bool) -> Any:
     found: Any = goes_on
     for get in values:
         if open_question(found):
-            where = found if goes_on else np.logical_not(found)
-            found = _either(found, asked(get, where), goes_on)
+            found = _either(found, get, goes_on)
         elif bool(found) is goes_on:
             found = get()
         else:
@@ -241,8 +235,13 @@ def _in_turn(values: Sequence[Callable[[], Any]], goes_on: bool) -> Any:
     return found
 
 
-def _either(first: Any, second: Any, both: bool) -> Any:
-    """Return ``first and second`` if ``both``, else ``first or second``: one of the two."""
+def _either(first: Any, get: Callable[[], Any], both: bool) -> Any:
+    """Return ``first and get()`` if ``both``, else ``first or get()``: one of the two."""
+    where = first if both else np.logical_not(first)
+    try:
+        second = unchanged(lambda: asked(get, where), (get,), ())
+    except ChangedError:
+        return get() if bool(first) is both else first
     if _is_truth(first) and _is_truth(second):
         return _joined(np.logical_and if both else np.logical_or, first, second)
     if np.ndim(second) or not isinstance(second, (Traced, int, float, np.number)):
@@ -317,7 +316,8 @@ def _counted(
             return carried.step(lambda *v: body(i, *v), carry)
 
     counted = lambda _, step, start: fori_loop(lower, upper, step, start)  # noqa: E731
-    return carried.after(repeated(counted, one, None, carried.start))
+    rolled = lambda: repeated(counted, one, None, carried.start)  # noqa: E731
+    return carried.after(unchanged(rolled, (body,), carried.state.values()))
 
 
 def _whole(counters: Mapping[Any, int]) -> AbstractContextManager[None]:

@@ -131,13 +131,6 @@ class _Rewriter(ast.NodeTransformer):
             if isinstance(n, (ast.arg, ast.FunctionDef))
             or (isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         }
-        # Functions of its own that give variables around them other values.
-        self.changing = {
-            n.name
-            for n in ast.walk(definition)
-            if isinstance(n, ast.FunctionDef) and n is not definition
-            and any(isinstance(m, (ast.Nonlocal, ast.Global)) for m in ast.walk(n))
-        }  # fmt: skip
         closed = inspect.getclosurevars(function)
         self.outside = {**closed.globals, **closed.nonlocals}
 
@@ -171,31 +164,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def plain(self, statements: Sequence[ast.stmt]) -> bool:
         """Tell whether a block does nothing but assign, to arrays also by calls."""
-        return (
-            plain(statements)
-            and not self.changes(statements)
-            and all(map(self.only_writes, effects(statements)))
-        )
-
-    def changes(self, nodes: Sequence[ast.AST]) -> bool:
-        """Tell whether attributes are assigned to, or variables of functions around a helper.
-
-        Both sides of a branch are traced, and these would be what the last one has left.
-        """
-        return any(
-            (isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load))
-            or (isinstance(n, ast.Call) and isinstance(n.func, ast.Name)
-                and n.func.id in self.changing)
-            for n in walk(nodes)
-        )  # fmt: skip
-
-    def is_early(self, sides: Sequence[ast.stmt]) -> bool:
-        """Tell whether sides of a branch return, and change nothing but what they assign to."""
-        return exits_by_return(sides) and not self.changes(sides)
-
-    def stays(self, *expressions: ast.expr) -> bool:
-        """Tell whether what is computed where it counts is not to become a function."""
-        return self.changes(expressions) or any(map(binds, expressions))
+        return plain(statements) and all(map(self.only_writes, effects(statements)))
 
     def test(self, s: ast.If) -> Any:
         """Return the test of a branch.
@@ -208,7 +177,7 @@ class _Rewriter(ast.NodeTransformer):
             if isinstance(n, (ast.BoolOp, ast.IfExp))
             or (isinstance(n, ast.Compare) and len(n.ops) > 1)
         ]  # fmt: skip
-        partly, test = any(map(self.stays, parts)), self.visit(s.test)
+        partly, test = any(map(binds, parts)), self.visit(s.test)
         if partly:
             return flowing("decided", test, s)
         written = written_into([*s.body, *s.orelse])
@@ -254,7 +223,7 @@ class _Rewriter(ast.NodeTransformer):
                     return [*done, *self.unless(s, rest, tail)]
                 if (lifted := error_of_chain(s)) is not None:
                     return [*done, *self.unless(lifted, [s, *rest], tail)]
-            if isinstance(s, ast.If) and tail and self.is_early([*s.body, *s.orelse]):
+            if isinstance(s, ast.If) and tail and exits_by_return([*s.body, *s.orelse]):
                 return [*done, *self.early(s, rest)]
             if self.left and isinstance(s, (ast.For, ast.While)):
                 made = without_jumps(s, self.variable, tail)
@@ -269,7 +238,7 @@ class _Rewriter(ast.NodeTransformer):
             return [self.function(s)]
         if isinstance(s, ast.If) and self.plain([*s.body, *s.orelse]):
             return self.branch(s)
-        if isinstance(s, ast.While) and not (s.orelse or self.stays(s.test)) and self.plain(s.body):
+        if isinstance(s, ast.While) and not (s.orelse or binds(s.test)) and self.plain(s.body):
             return self.loop(s)
         if isinstance(s, ast.For) and not s.orelse and self.plain(s.body) and counts(s):
             return self.count_loop(s)
@@ -369,13 +338,13 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        if self.stays(node.body, node.orelse):
+        if binds(node):
             return self.generic_visit(node)
         test, body, orelse = (self.visit(x) for x in (node.test, node.body, node.orelse))
         return flowing("choose", test, lazy(body), lazy(orelse), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
-        if self.stays(node):
+        if binds(node):
             return self.generic_visit(node)
         kind = "both" if isinstance(node.op, ast.And) else "any_of"
         return flowing(kind, *(lazy(self.visit(v)) for v in node.values), node)
@@ -388,7 +357,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_Compare(self, node: ast.Compare) -> Any:
-        if self.stays(node):
+        if binds(node):
             return self.generic_visit(node)
         values = [self.visit(x) for x in (node.left, *node.comparators)]
         pairs = [

@@ -10,13 +10,46 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from .._trace import Complex, Traced, reads_of
+from .._trace._arrays import COMPARED, REFLECTED
 from ..errors import TraceError
 from ._control import cond
+
+
+class _Unset:
+    """The value of a variable that has none."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TraceError(
+            "a variable is used that has no value on all ways through `if` and loops on traced "
+            "values: give it one before"
+        )
+
+    def __copy__(self) -> _Unset:
+        return self
+
+    def __repr__(self) -> str:
+        return "a variable without a value"
+
+    __array_ufunc__ = __array_function__ = __array__ = _refuse
+    __setitem__ = __delitem__ = __contains__ = __float__ = __int__ = __index__ = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked by Python and its tools, not by the function
+            raise AttributeError(name)
+        self._refuse()
+
+    __getitem__ = __call__ = __iter__ = __bool__ = __neg__ = __abs__ = _refuse
+
+
+for _name in (*REFLECTED, *COMPARED):
+    for _form in (_name, f"r{_name}"):
+        setattr(_Unset, f"__{_form}__", _Unset._refuse)
+UNSET = _Unset()
 
 
 def arrays_of(value: Any) -> list[Traced]:
@@ -84,14 +117,12 @@ class Carried:
         All variables of the loop's block, by name.
     lent:
         Those that it only hands to functions: of these, arrays are carried.
-    unset:
-        What stands for a variable without a value.
     """
 
-    def __init__(self, state: Mapping[str, Any], lent: Collection[str], unset: Any) -> None:
-        self.state, self.unset = state, unset
+    def __init__(self, state: Mapping[str, Any], lent: Collection[str]) -> None:
+        self.state = state
         self.start = {
-            n: v for n, v in state.items() if v is not unset and (n not in lent or arrays_of(v))
+            n: v for n, v in state.items() if v is not UNSET and (n not in lent or arrays_of(v))
         }
         self.through = {n: v for n, v in state.items() if n in lent and n not in self.start}
         arrays = [v for v in self.start.values() if arrays_of(v)]
@@ -101,6 +132,7 @@ class Carried:
                 "loop assigns to it or to one of them: use one name, or x.copy()"
             )
         self.written: set[str] = set()
+        self.filled: set[str] = set()  # lists and dictionaries that are the same one after a step
 
     def arrays(self) -> list[Traced]:
         """Return the arrays that the loop carries, as they are before it."""
@@ -108,7 +140,7 @@ class Carried:
 
     def full(self, carry: Mapping[str, Any]) -> list[Any]:
         """Return a value for each variable."""
-        return [carry.get(n, self.through.get(n, self.unset)) for n in self.state]
+        return [carry.get(n, self.through.get(n, UNSET)) for n in self.state]
 
     def step(self, body: Callable[..., Any], carry: Mapping[str, Any]) -> dict[str, Any]:
         """Run the body; variables of its own stay in it."""
@@ -124,6 +156,8 @@ class Carried:
                         "differ between the steps. Give the copy another name"
                     )
                 self.written.add(name)
+            if isinstance(passed[name], (list, dict)) and found[name] is passed[name]:
+                self.filled.add(name)
         self.check_names(seen)
         return {n: found[n] for n in self.start}
 
@@ -155,5 +189,10 @@ class Carried:
         for name in self.written:
             if arrays_of(self.state[name]):
                 self.state[name][...] = found[name]
-        own = {n: self.state[n] for n in self.written if arrays_of(self.state[n])}
-        return tuple({**found, **self.through, **own}.get(n, self.unset) for n in self.state)
+        for name in self.filled:  # others may know it
+            after = found[name]
+            self.state[name].clear()
+            (self.state[name].update if isinstance(after, dict) else self.state[name].extend)(after)
+        own = {n: self.state[n] for n in self.filled}
+        own |= {n: self.state[n] for n in self.written if arrays_of(self.state[n])}
+        return tuple({**found, **self.through, **own}.get(n, UNSET) for n in self.state)

@@ -70,11 +70,12 @@ class Effects:
         found += [_entries(scope, walk.stored) for scope in walk.scopes.values()]
         self._before = [(holder, holder.parts()) for holder in found]
 
-    def undo(self) -> None:
-        """Make the objects again what they were."""
-        for holder, before in self._before:
-            if not _same(holder.parts(), before):
-                holder.put(before)
+    def undo(self) -> bool:
+        """Make the objects again what they were; tell whether they were something else."""
+        changed = [pair for pair in self._before if not _same(pair[0].parts(), pair[1])]
+        for holder, before in changed:
+            holder.put(before)
+        return bool(changed)
 
     def keep_numbers(self) -> None:
         """Put numbers for the values of the trace that have been kept and are known."""
