@@ -360,6 +360,21 @@ def test_assignment_and_views() -> None:
         np.testing.assert_allclose(found, wanted)
 
 
+@pytest.mark.parametrize("v", [np.array([1.5, 2.0, 3.0]), np.array([1.5, 2j, 3.0 - 1j])])
+def test_places_that_are_added_to_more_than_once(v: Any) -> None:
+    def f(x: Any, v: Any) -> Any:
+        z = x * (1 + 2j)
+        np.add.at(z, [0, 1, 0], v)
+        np.subtract.at(z, [[1], [2]], v[:1] * 2)
+        return z
+
+    x = np.array([0.1, 0.5, 0.7])
+    np.testing.assert_allclose(sg.compile(f)(x, v), f(x, v), rtol=1e-15)
+    cost = lambda x: np.sum(np.abs(f(x, v * x * 1j)) ** 2)  # noqa: E731
+    slopes = [(cost(x + e) - cost(x - e)) / 2e-5 for e in 1e-5 * np.eye(3)]
+    np.testing.assert_allclose(sg.grad(cost)(x), slopes, rtol=1e-8)
+
+
 def test_masks() -> None:
     """What a mask selects, on both sides of an assignment and in reductions."""
 

@@ -155,7 +155,7 @@ MANTISSA = define(
     Map("BinaryMantissa", evaluate=lambda x: np.frexp(x)[0], domain=(NonZero,),
         types=lambda k: ((_real(k),), _real(k)),
         sympy=lambda x: x / sp.Integer(2) ** _exponent_form(x),
-        rule=Partials(lambda y, x: (y / x,))),
+        rule=Partials(lambda y, x: (np.where(x == 0, 1.0, y / x),))),
     Code(Emit(_mantissa), source=lambda x: f"np.frexp({x})[0]"),
     Evidence(samples=(0.3, 9), ulp=0.0, exact_form=False),
     Words("The mantissa of np.frexp.",

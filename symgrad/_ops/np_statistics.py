@@ -310,6 +310,8 @@ def _weighted_bins(rng: np.random.Generator) -> Iterator[Sample]:
         yield args, options
         yield args, {**options, "weights": numbers(rng, args[0].shape)}
     yield (numbers(rng, 9), 2), {"density": True}
+    yield (numbers(rng, 9), 3), {"weights": numbers(rng, 9).astype(np.float32)}
+    yield (numbers(rng, 9), 3), {"weights": np.arange(9, dtype=np.int8)}
 
 
 @composite(np.histogram, samples=_weighted_bins,
@@ -331,9 +333,11 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,  #
     if w is None:
         parts = inside.astype(np.int64)
     else:
-        w = lift(as_float(w).astype(np.float64).reshape(-1), x)
+        kind, w = w.dtype, lift(as_float(w).astype(np.float64).reshape(-1), x)
         parts = np.where(inside, w, 0.0)
     found = SCATTER(parts, k, axes=(0,), at=0, shape=(n,))
+    if w is not None:
+        found = found.astype(kind)  # they were added up as doubles
     if density:
         found = found / np.diff(edges) / found.sum()
     return found, edges

@@ -280,7 +280,12 @@ def added_at(ufunc: np.ufunc, target: Any, index: Any, *value: Any) -> None:
         )
     if ufunc not in (np.add, np.subtract):
         refuse(ufunc.at, "only np.add.at and np.subtract.at are followed")
-    target._add_at(index, value[0] if ufunc is np.add else -value[0])
+    added = value[0] if ufunc is np.add else -value[0]
+    if target.dtype.kind == "c":
+        target.real._add_at(index, np.real(added))
+        target.imag._add_at(index, np.imag(added))
+    else:
+        target._add_at(index, added)
 
 
 def reduced_at(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:

@@ -552,6 +552,13 @@ def test_kernel_of_mantissas_and_exponents(dtype: Any) -> None:
             np.testing.assert_array_equal(got, want)
 
 
+def test_the_slope_of_a_mantissa_at_zero() -> None:
+    """It is the power of two by which its argument is divided: 1, and finite as the chain's."""
+    x = np.array([0.0, -0.0, 3.0, 1.0])
+    found = sg.vmap(sg.grad(lambda t: np.frexp(t)[0]))(x)
+    np.testing.assert_array_equal(found, [1.0, 1.0, 0.25, 0.5])
+
+
 def test_kernel_of_whole_powers_and_exponents() -> None:
     base, exponent = edges("i8", 2)
     compare([np.power], [base, np.abs(exponent // 2)])
