@@ -113,7 +113,9 @@ def modf(x: Any) -> tuple[Any, Any]:
     """Fraction and whole part, both with the sign of x."""
     x = np.rint(x) if np.result_type(x).kind in "biu" else x  # as floats
     whole = np.trunc(x)
-    return np.copysign(np.where(np.isinf(x), 0.0, x - whole), x), whole
+    # Of whole numbers, too, with their sign and the slope 1: copysign has none at zero.
+    part = np.where(np.signbit(x), -(whole - x), x - whole)
+    return np.where(np.isinf(x), np.copysign(0.0, x), part), whole
 
 
 def _divisions(rng: np.random.Generator) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:

@@ -559,6 +559,16 @@ def test_the_slope_of_a_mantissa_at_zero() -> None:
     np.testing.assert_array_equal(found, [1.0, 1.0, 0.25, 0.5])
 
 
+def test_the_slope_of_a_fraction_is_one() -> None:
+    x = np.array([0.0, -0.0, 3.0, -2.0, 1.25, -0.5])
+    slopes = sg.vmap(sg.grad(lambda t: np.modf(t)[0]))(x)
+    np.testing.assert_array_equal(slopes, np.ones(6))
+    x = np.array([*x, np.inf, -np.inf, np.nan, 1e300, -5e-324])
+    for found, want in zip(sg.compile(np.modf)(x), np.modf(x), strict=True):
+        np.testing.assert_array_equal(found, want)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(want))
+
+
 def test_kernel_of_whole_powers_and_exponents() -> None:
     base, exponent = edges("i8", 2)
     compare([np.power], [base, np.abs(exponent // 2)])
