@@ -129,6 +129,34 @@ def variables_around_a_helper(x: Any, a: Any) -> Any:
     return y + z
 
 
+COUNT = 0
+
+
+def counted(x: Any) -> Any:
+    global COUNT
+    COUNT += 1
+    return x * COUNT
+
+
+def variables_that_helpers_share(x: Any, a: Any) -> Any:
+    global COUNT
+    COUNT, z, parts = 0, a, [x, a]
+
+    def put(t: Any) -> Any:
+        nonlocal z
+        z = z * 0.5 + t
+        return t * 0.7
+
+    if counted(x) > 1:
+        counted(a)
+        return z + COUNT
+    parts[0] = a
+    y = x + 0.5 * (put(a) if z > 0.1 else counted(x))
+    if put(x) > 0.3:
+        z = z + 1
+    return z + y * COUNT + parts[0]
+
+
 def filled(parts: list[Any], x: Any) -> Any:
     parts.append(x)
     parts[0] = parts[0] * 0.5
@@ -164,8 +192,9 @@ def a_loop_with_a_method(x: Any, a: Any) -> Any:
 FUNCTIONS: list[Callable[..., Any]] = [
     names_in_tests, names_in_loops_left_early, names_in_and, names_in_choices, names_in_chains,
     a_value_or_another, a_value_added, items, attributes, attributes_before_a_return,
-    arrays_of_objects, variables_around_a_helper, methods_and_helpers_that_change_objects,
-    changes_before_a_return, a_loop_with_a_method, Model().__call__,
+    arrays_of_objects, variables_around_a_helper, variables_that_helpers_share,
+    methods_and_helpers_that_change_objects, changes_before_a_return, a_loop_with_a_method,
+    Model().__call__,
 ]  # fmt: skip
 X, A = np.array([0.5, 1.2, 1.9, 0.1, 0.0]), np.array([0.3, -0.4, 0.6, 0.0, -0.2])
 

@@ -131,6 +131,13 @@ class _Rewriter(ast.NodeTransformer):
             if isinstance(n, (ast.arg, ast.FunctionDef))
             or (isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         }
+        # Those that helpers may give other values: a block cannot have its own.
+        self.shared = {
+            name
+            for n in ast.walk(definition)
+            if isinstance(n, (ast.Nonlocal, ast.Global))
+            for name in n.names
+        }
         closed = inspect.getclosurevars(function)
         self.outside = {**closed.globals, **closed.nonlocals}
 
@@ -148,7 +155,7 @@ class _Rewriter(ast.NodeTransformer):
             for n in ast.walk(root)
             if isinstance(n, ast.Name) and n.id in self.own
         }
-        return sorted(names - set(assigned(statements)))
+        return sorted(names - self.shared - set(assigned(statements)))
 
     def around(self, statements: Sequence[ast.stmt]) -> list[str]:
         """Return the variables that a side of a branch may write to, but does not assign to.
@@ -160,11 +167,15 @@ class _Rewriter(ast.NodeTransformer):
         names = {
             n.id for n in walk(statements) if isinstance(n, ast.Name) and n.id in self.own
         }  # fmt: skip
-        return sorted(names - set(assigned(statements)))
+        return sorted(names - self.shared - set(assigned(statements)))
 
     def plain(self, statements: Sequence[ast.stmt]) -> bool:
         """Tell whether a block does nothing but assign, to arrays also by calls."""
-        return plain(statements) and all(map(self.only_writes, effects(statements)))
+        return (
+            plain(statements)
+            and self.shared.isdisjoint(assigned(statements))
+            and all(map(self.only_writes, effects(statements)))
+        )
 
     def test(self, s: ast.If) -> Any:
         """Return the test of a branch.
@@ -183,6 +194,11 @@ class _Rewriter(ast.NodeTransformer):
         written = written_into([*s.body, *s.orelse])
         values = [flowing("value", lazy(named(n)), named(n)) for n in written]
         return flowing("decided", test, *values, s) if written else test
+
+    def is_early(self, s: ast.If, rest: list[ast.stmt]) -> bool:
+        """Tell whether a branch and what follows are two ways to the function's result."""
+        ways = [*s.body, *s.orelse]
+        return exits_by_return(ways) and self.shared.isdisjoint(assigned([*ways, *rest]))
 
     def only_writes(self, call: ast.Call) -> bool:
         """Tell whether a call has an effect on nothing but arrays, as far as can be seen."""
@@ -223,7 +239,7 @@ class _Rewriter(ast.NodeTransformer):
                     return [*done, *self.unless(s, rest, tail)]
                 if (lifted := error_of_chain(s)) is not None:
                     return [*done, *self.unless(lifted, [s, *rest], tail)]
-            if isinstance(s, ast.If) and tail and exits_by_return([*s.body, *s.orelse]):
+            if isinstance(s, ast.If) and tail and self.is_early(s, rest):
                 return [*done, *self.early(s, rest)]
             if self.left and isinstance(s, (ast.For, ast.While)):
                 made = without_jumps(s, self.variable, tail)
