@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._forks import cached_property
 from .._graph import Input, topological, warn_user
 from .._shapes import Size
 from .._state import now
@@ -276,7 +277,9 @@ def _items(value: Any) -> Holder:
 
 def _attributes(value: Any, some: AbstractSet[str] | None) -> Holder:
     def parts() -> Parts:
-        return list(attributes(value) if some is None else named_attributes(value, some))
+        found = attributes(value) if some is None else named_attributes(value, some)
+        own = type(value)  # symgrad's objects compute what they say of themselves when it is asked
+        return [(k, x) for k, x in found if type(getattr(own, k, None)) is not cached_property]
 
     def put(before: Parts) -> None:
         set_attributes(value, dict(parts()), dict(before))

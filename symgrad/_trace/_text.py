@@ -28,6 +28,9 @@ SHOWING = frozenset({
     "critical", "log", "set_description", "set_postfix",
 })  # fmt: skip
 
+#: How functions begin that rewritten control flow makes of ways that raise.
+ERROR = "__flow_error"
+
 #: What makes text of text.
 MAKING = frozenset({"str", "repr", "format", "join"})
 
@@ -79,7 +82,8 @@ def only_shown() -> bool | None:
     while frame is not None:
         name = frame.f_code.co_filename
         if name != __file__ and frame.f_code.co_name not in _MAKING_TEXT:
-            if name == logging.__file__ or name.startswith(_OURS):
+            in_an_error = frame.f_code.co_name.startswith(ERROR)  # a way that ends in one
+            if name == logging.__file__ or name.startswith(_OURS) or in_an_error:
                 return True
             if _PACKAGES in name:  # a logger's, perhaps
                 return None

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special as special
 
+from .._forks import cached_property
 from .._op import refuse
 from .._ops.np_common import as_array, is_traced
 from .._trace._namespace import holds
@@ -217,7 +218,7 @@ class Distribution:
 
     # ---------------------------------------------------------------- with traced values
 
-    @functools.cached_property
+    @cached_property
     def _derived(self) -> dict[str, Formula]:
         """What follows from quantiles and from moments, of parameters alone."""
         made: dict[str, Formula] = {}
