@@ -14,7 +14,7 @@ Software 26 (2000), 19-45.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import comb
 from typing import Any
 
@@ -22,24 +22,14 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Constant, Input, Node
-from .._guards import Guarded
 from .._shapes import as_size, guard, hint
 from .._trace import Traced, as_node, substitute
 from ._build import build_while
-from ._loop_pull import Backward, Values, pull_by, pull_loop
-from ._parts import Loop, zeros
+from ._loop_pull import Backward, Values
+from ._parts import zeros
 
 #: A plan holds for lengths up to so many times that of the example call.
 LONGER = 64
-
-
-def pull_slots(
-    cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
-) -> list[Guarded | None]:
-    """Return the cotangents of a loop's operands; the loop says how many carries are kept."""
-    if any(x.op.kind == "tape" for x in Loop.of(node).xs):  # read in order alone
-        return pull_loop(cts, node, wanted)
-    return pull_by(_Binomial, cts, node, wanted)
 
 
 def fewest_runs(steps: int, slots: int) -> int:
@@ -64,7 +54,7 @@ def split(table: Any, length: Any, slots: Any) -> Any:
     return np.minimum(table[slots, before], length - table[slots - 1, before])
 
 
-class _Binomial(Backward):
+class Binomial(Backward):
     """The backward loop that runs forward steps again, from the carries in its slots."""
 
     def _table(self) -> Any:

@@ -17,15 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._graph import Body, Input, Literal, Node, SizeOf, element_count, remade, topological, viewed
+from .._graph import Body, Input, Literal, Node, SizeOf, element_count, topological, viewed
 from .._guards import Guard, Guarded, holds, narrowed, of_any
 from .._op import Code, Cython, Libm
 from .._reverse import dependents, pull_back_guarded
 from .._rewrite import rewrite
 from .._shapes import Shape, as_size
-from .._state import now
 from .._trace import Traced, as_node, substitute
-from ._edges import has_edges, is_risky
+from ._edges import has_edges
 from ._narrowing import warn_of_narrowing
 from ._parts import Loop, filled, or_zeros, pick, project, result, stand_ins, tape, zeros
 from ._places import by_places, only_if
@@ -35,60 +34,6 @@ from ._sums import summed
 PICKED = 8
 
 _FLAG = np.dtype(bool)
-
-
-def pull_loop(
-    cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
-) -> list[Guarded | None]:
-    """Return the cotangents of a loop's operands for those of its result nodes."""
-    return pull_by(Backward, cts, node, wanted)
-
-
-def pull_by(
-    kind: type[Backward], cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
-) -> list[Guarded | None]:
-    """Return the cotangents of a loop's operands by a backward loop of this kind.
-
-    Loops of equal bodies differ in their operands only, as the pieces of a solution from one dose
-    to the next do. The backward loop is made once in a trace, of stand-ins for these.
-    """
-    loop = Loop.of(node)
-    risky = [w and is_risky(x) for w, x in zip(wanted, node.operands, strict=True)]
-    given = [*node.operands, *(ct.value for ct in cts.values())]
-    known = now().pulled
-    if known is None or now().promised or any(x.op.kind == "tape" for x in given):
-        return kind(loop, cts, wanted, risky).operands()
-    outer = [projection.params["index"] for projection in cts]
-    kinds = [(x.shape, x.dtype) for x in given]
-    # Of one body, not of equal ones: loops with the same inputs in their bodies are merged later.
-    items = tuple(id(value) if isinstance(value, Body) else value for _, value in node.items)
-    key = (items, *map(tuple, (wanted, risky, outer, kinds)))
-    if key not in known:
-        inside = stand_ins(given, "of")
-        operands, rest = inside[: len(node.operands)], inside[len(node.operands) :]
-        alike = Loop.of(remade(node, tuple(operands)))
-        seeds = {x: Guarded(ct) for x, ct in zip(cts, rest, strict=True)}
-        known[key] = loop, inside, kind(alike, seeds, wanted, risky).operands()
-    _, inside, found = known[key]
-    return _within(of_any(cts.values()), found, dict(zip(inside, given, strict=True)))
-
-
-def _within(
-    around: Guard, found: Sequence[Guarded | None], values: Mapping[Node, Node]
-) -> list[Guarded | None]:
-    """Return cotangents with ``values`` in the place of stand-ins, where ``around`` holds."""
-    parts = [ct for ct in found if ct is not None]
-    nodes = [x for ct in parts for x in (ct.value, *(condition for condition, _ in ct.guard))]
-    put = iter(substitute(nodes, values))
-    made: list[Guarded | None] = []
-    for ct in found:
-        if ct is None:
-            made.append(None)
-            continue
-        value = next(put)
-        own = tuple((next(put), truth) for _, truth in ct.guard)
-        made.append(Guarded(value, narrowed(around, own) or ()))
-    return made
 
 
 @dataclass

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._graph import BODIES, BODY, Node
-from .._guards import Guarded
 from .._op import (
     COUNT,
     FLAG,
@@ -26,11 +25,10 @@ from .._op import (
     or_none,
 )
 from .._shapes import Shape, agree
-from ._binomial import pull_slots
 from ._branch_rules import batch_branch, pull_branch, push_branch, spread_branch
-from ._loop_pull import pull_loop
 from ._loop_rules import batch_loop, push_loop, spread_loop
 from ._parts import Branch, Loop
+from ._pulled import pull_loop
 from ._sums import merged
 
 
@@ -72,13 +70,6 @@ def run_branch(
 ) -> tuple[Any, ...]:
     """Run the body that ``index`` names."""
     return tuple(bodies[int(index)](*operands))
-
-
-def _pull_loop(
-    cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
-) -> Sequence[Guarded | None]:
-    pull = pull_loop if Loop.of(node).slots is None else pull_slots
-    return pull(cts, node, wanted)
 
 
 def _loop_results(node: Node, index: int, kind: str) -> tuple[Shape, np.dtype[Any]]:
@@ -146,7 +137,7 @@ LOOP = define(
             "reverse": FLAG,
             "slots": optional(COUNT),
         },
-        rule=Products(_pull_loop, push_loop), batch=batch_loop, spread=spread_loop,
+        rule=Products(pull_loop, push_loop), batch=batch_loop, spread=spread_loop,
         results=_loop_results, fits=_loop_fits),
     Code(helpers=(run_loop,)),
     Words("a body that is run again and again, carrying values along"),
