@@ -189,11 +189,32 @@ def a_loop_with_a_method(x: Any, a: Any) -> Any:
     return m.s * k + other[0]
 
 
+def iterators(x: Any, a: Any) -> Any:
+    left = iter([0.3, 0.5, 0.7, 0.9])
+    y = 0.1
+    if x > a:
+        y = next(left)
+    z = next(left) if x > 1 else 0.2
+    w = x > 0.3 and next(left)
+    return x * y + z * next(left) + w
+
+
+def iterators_in_helpers(x: Any, a: Any) -> Any:
+    left = iter((0.3, 0.5, 0.7))
+
+    def take() -> float:
+        return next(left)
+
+    y = take() if x > a else a
+    return y + x * take()
+
+
 FUNCTIONS: list[Callable[..., Any]] = [
     names_in_tests, names_in_loops_left_early, names_in_and, names_in_choices, names_in_chains,
     a_value_or_another, a_value_added, items, attributes, attributes_before_a_return,
     arrays_of_objects, variables_around_a_helper, variables_that_helpers_share,
     methods_and_helpers_that_change_objects, changes_before_a_return, a_loop_with_a_method,
+    iterators, iterators_in_helpers,
     Model().__call__,
 ]  # fmt: skip
 X, A = np.array([0.5, 1.2, 1.9, 0.1, 0.0]), np.array([0.3, -0.4, 0.6, 0.0, -0.2])
@@ -215,3 +236,17 @@ def test_loops_that_give_names_in_their_tests_are_loops_of_the_program() -> None
         warnings.simplefilter("error", PathsWarning)
         batched = sg.vmap(names_in_loops_left_early)(X, A)
     np.testing.assert_allclose(batched[1], names_in_loops_left_early(X[1], A[1]), rtol=1e-14)
+
+
+def generators(x: Any) -> Any:
+    squares = (0.1 * k * k for k in range(1, 6))
+    y = next(squares) if x > 1 else 0.0
+    return y + x * next(squares)
+
+
+def test_iterators_that_cannot_go_back() -> None:
+    with pytest.warns(PathsWarning):
+        found = sg.vmap(generators)(np.array([0.5, 1.5]))
+    np.testing.assert_allclose(found, [generators(0.5), generators(1.5)], rtol=1e-14)
+    with pytest.raises(sg.errors.TraceError, match=r"an iterator .* goes on within `if`"):
+        sg.compile(generators, control_flow=True)(0.5)

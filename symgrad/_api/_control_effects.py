@@ -7,7 +7,11 @@ be done by the side that is not taken, too, and once for all steps. So Python de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+import itertools
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from types import GeneratorType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +19,7 @@ import numpy as np
 from .._compile._effects import Effects
 from .._compile._reads import read_by
 from .._trace import Complex, Traced
+from ..errors import TraceError
 from ._control_writes import UNSET
 
 T = TypeVar("T")
@@ -31,18 +36,71 @@ def unchanged(run: Callable[[], T], blocks: Sequence[Callable[..., Any]], values
     ------
     ChangedError
         If an object that the blocks can reach is another then. It is made what it was.
+    TraceError
+        If an iterator has gone on that cannot be made what it was.
     """
     known = (Traced, Complex, np.ndarray, int, float)
     given = [v for v in values if v is not UNSET and not isinstance(v, known)]
-    reached = [Effects(read_by(block, given)) for block in blocks]
+    walks = [read_by(block, given) for block in blocks]
+    reached = [Effects(walk) for walk in walks]
+    iterators = {id(x): x for walk in walks for x in walk.met.values() if isinstance(x, Iterator)}
+    before = [(x, place_of(x)) for x in iterators.values()]
     error: Exception | None = None
     try:
         found = run()
     except Exception as raised:  # noqa: BLE001 - it may come of the change
         error = raised
     changed = [effects.undo() for effects in reached]
+    changed += [_put_back(x, place) for x, place in before if place_of(x) != place]
     if any(changed):
         raise ChangedError from error
     if error is not None:
         raise error
     return found
+
+
+def place_of(iterator: Iterator[Any]) -> tuple[Any, ...]:
+    """Return what tells whether an iterator has gone on: its own place, and of what it goes along.
+
+    Examples
+    --------
+    >>> pairs = zip([1, 2], [3, 4])
+    >>> before = place_of(pairs)
+    >>> _ = next(pairs)
+    >>> place_of(pairs) == before
+    False
+    """
+    if isinstance(iterator, GeneratorType):
+        frame = iterator.gi_frame
+        if frame is None:
+            return (None,)
+        inner = list(frame.f_locals.values())
+        own: Any = frame.f_lasti, *map(id, inner)
+    else:
+        inner = gc.get_referents(iterator)
+        inner += [x for found in inner if isinstance(found, tuple) for x in found]
+        own = operator.length_hint(iterator, -1)
+        own = repr(iterator) if isinstance(iterator, itertools.count) else own
+    return own, *(place_of(x) for x in inner if isinstance(x, Iterator) and x is not iterator)
+
+
+def _put_back(iterator: Iterator[Any], place: tuple[Any, ...]) -> bool:
+    """Let an iterator of a sequence go on from where it was; raise for others."""
+    if type(iterator) not in _ALONG_SEQUENCES:
+        raise TraceError(
+            f"an iterator ({type(iterator).__name__}) goes on within `if`, `and`, `or` or a loop "
+            "that is decided by traced values: read it outside, or a list by its positions"
+        )
+    parts = iterator.__reduce__()
+    if len(parts) > 2:  # else it has ended, and keeps nothing
+        size = len(parts[1][0])
+        iterator.__setstate__(size - place[0])  # type: ignore[attr-defined]
+        return True
+    raise TraceError(
+        "an iterator comes to its end within `if`, `and`, `or` or a loop that is decided by "
+        "traced values: read it outside, or a list by its positions"
+    )
+
+
+#: Iterators that can be told where to go on.
+_ALONG_SEQUENCES: tuple[type, ...] = type(iter([])), type(iter(()))
