@@ -95,7 +95,7 @@ TABLES: dict[str, Row] = {
                                              "axis": (0, 1), "keepdims": (False, True)}),
     "iqr": (scipy.stats.iqr, IMAGE, {"axis": AXIS, "rng": ((25, 75), (10, 80)),
                                      "keepdims": (False, True)}),
-    "ttest": (lambda d, **k: tuple(scipy.stats.ttest_ind(d, OTHER, **k)), ROW,
+    "ttest_ind": (lambda d, **k: tuple(scipy.stats.ttest_ind(d, OTHER, **k)), ROW,
               {"equal_var": (True, False), "alternative": ("two-sided", "less", "greater")}),
     "solve": (lambda d, form, **k: scipy.linalg.solve(
         {"a": d, "u": np.triu(d + d.T), "l": np.tril(d + d.T)}[form], ROW[:5], **k), SQUARE,
