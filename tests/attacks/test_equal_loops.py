@@ -45,9 +45,9 @@ PLAIN = SimpleNamespace(
 STEPS = [
     "np.tanh(? * u + e), v + ? * u", "u + ? * np.sin(v), np.tanh(v - ? * e)",
     "np.sin(u) * p[1], ? * v + (1.5 + u * u) ** ?",
-    "np.where(u.real > ?, u * ?, v), np.tanh(u + v)",
-    "np.where(u.real > ?, u, 0.4) * 0.5, v * np.cos(? * u)", "v * ?, u / (? + 2.0 + v * v)",
-    "L.cond(u.real > ?, lambda a: a * ?, lambda a: np.sin(a) + ?, u), v + ?",
+    "np.where(u.real > r(?), u * ?, v), np.tanh(u + v)",
+    "np.where(u.real > r(?), u, 0.4) * 0.5, v * np.cos(? * u)", "v * ?, u / (? + 2.0 + v * v)",
+    "L.cond(u.real > r(?), lambda a: a * ?, lambda a: np.sin(a) + ?, u), v + ?",
     "u + L.fori_loop(0, 3, lambda k, c: np.tanh(c + ?), v), u", "u + w[1] * ?, np.tanh(v + w[0])",
     "L.scan(lambda c, x: (np.tanh(c * ? + x), c), u, w)[0], np.sin(v + ?)",
 ]  # fmt: skip
@@ -57,7 +57,7 @@ LOOPS = [
     "L.scan(lambda c, e: (step(*c, e), c[0]), ({u}, {v}), {xs})",
     "L.scan(lambda c, e: (step(*c, e), c[1] * c[0]), ({u}, {v}), {xs})",
     "(L.fori_loop(0, 5, lambda k, c: step(*c, 0.1 * k), ({u}, {v})), w)",
-    "(L.while_loop(lambda c: c[2] < ?, lambda c: (*step(*c), c[2] + ? + d), ({u}, {v}, z))[:2], w)",
+    "(L.while_loop(lambda c: c[2] < r(?), lambda c: (*step(*c), c[2] + ? + d), ({u}, {v}, z))[:2], w)",
 ]
 
 
@@ -72,7 +72,7 @@ class Program:
         self.rng = rng
         lines = [
             "total = p[0] * 0.1",
-            "u, v, z, d = p[0], p[1] * 0.5, 0.0, 0.2",
+            "u, v, z, d, r = p[0], p[1] * 0.5, 0.0, 0.2, np.real",
             "w = p[:3] * p[2]",
         ]
         kinds = [self.kind() for _ in range(int(rng.integers(1, 3)))]
