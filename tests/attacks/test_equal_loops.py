@@ -57,7 +57,7 @@ LOOPS = [
     "L.scan(lambda c, e: (step(*c, e), c[0]), ({u}, {v}), {xs})",
     "L.scan(lambda c, e: (step(*c, e), c[1] * c[0]), ({u}, {v}), {xs})",
     "(L.fori_loop(0, 5, lambda k, c: step(*c, 0.1 * k), ({u}, {v})), w)",
-    "(L.while_loop(lambda c: c[2] < r(?), lambda c: (*step(*c), c[2] + ? + d), ({u}, {v}, z))[:2], w)",
+    "(L.while_loop(lambda c: c[2] < h, lambda c: (*step(*c), c[2] + ? + d), ({u}, {v}, z))[:2], w)",
 ]
 
 
@@ -97,6 +97,7 @@ class Program:
         return [
             "q = np.linspace(0.1, 0.8, 3)",
             f"step = lambda u, v, e: ({self.numbers(step, fixed)})",
+            f"h = r({self.number(fixed)})",
             f"(u{k}, v{k}), y{k} = {self.numbers(loop, fixed)}",
             f"total = total + u{k} * {self.number(fixed)} + np.sum(y{k}) * 0.1 + 0.2 * v{k}",
         ]
