@@ -186,7 +186,7 @@ def main() -> None:
     if given.measure:
         measure(given.measure, given.budget)
         return
-    console, budget = Console(), 0.01 if given.quick else 0.5
+    console, budget = Console(), 0.1 if given.quick else 0.5
     gradients(console, budget)
 
 
