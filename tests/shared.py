@@ -6,7 +6,7 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -97,3 +97,33 @@ def run_here(x: Any = LONG) -> tuple[int, Any]:
     entry = g._specialization((x,), {}).entry
     assert entry is not None
     return entry.found + sum(kernel.stats.cache_hits.values()), value
+
+
+# ---------------------------------------------------------------- loops
+
+
+def _scan(f: Any, carry: Any, xs: Any) -> Any:
+    ys = []
+    for x in xs:
+        carry, y = f(carry, x)
+        ys.append(y)
+    return carry, np.array(ys)
+
+
+def _fori_loop(start: int, stop: int, f: Any, carry: Any) -> Any:
+    for k in range(start, stop):
+        carry = f(k, carry)
+    return carry
+
+
+def _while_loop(holds: Any, f: Any, carry: Any) -> Any:
+    while holds(carry):
+        carry = f(carry)
+    return carry
+
+
+#: Loops and branches of symgrad's as Python carries them out.
+PLAIN_LOOPS = SimpleNamespace(
+    scan=_scan, fori_loop=_fori_loop, while_loop=_while_loop,
+    cond=lambda c, yes, no, *xs: yes(*xs) if c else no(*xs),
+)  # fmt: skip

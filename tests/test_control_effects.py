@@ -250,3 +250,22 @@ def test_iterators_that_cannot_go_back() -> None:
     np.testing.assert_allclose(found, [generators(0.5), generators(1.5)], rtol=1e-14)
     with pytest.raises(sg.errors.TraceError, match=r"an iterator .* goes on within `if`"):
         sg.compile(generators, control_flow=True)(0.5)
+
+
+def test_helpers_that_are_rewritten_on_a_side() -> None:
+    """What symgrad notes of a function that it rewrites is no change of the user's."""
+
+    def limited(s: Any) -> Any:
+        if s < -1:
+            raise ValueError("s")
+        return 0.7 * s
+
+    def f(x: Any) -> Any:
+        y = x
+        if x < 5:
+            z = limited(x)
+            y = x * x if z > 0.5 else y
+        return y
+
+    found = sg.vmap(f)(np.array([-3.0, 0.5, 2.0, 7.0]))
+    np.testing.assert_array_equal(found, [np.nan, 0.5, 4.0, 7.0])

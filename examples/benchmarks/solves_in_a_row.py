@@ -45,6 +45,9 @@ def doses(count: int) -> Any:
 
 
 def delays(count: int) -> Any:
+    def of(solution: Any) -> Any:
+        return lambda t: solution.sol(t)[0]
+
     def misfit(p: Any) -> Any:
         y, past, ends = np.array([0.5]), lambda t: 0.5 + 0.0 * t, []
         for k in range(count):
@@ -52,8 +55,7 @@ def delays(count: int) -> Any:
                 lambda t, y, past=past: p[0] * y * (1 - past(t - 1.0) / p[1]),
                 (1.0 * k, 1.0 * k + 1.0), y, dense_output=True, rtol=1e-6, atol=1e-8,
             )  # fmt: skip
-            past = lambda t, sol=solution.sol: sol(t)[0]  # noqa: E731
-            y = solution.y[:, -1]
+            past, y = of(solution), solution.y[:, -1]
             ends.append(y[0])
         return np.sum((np.array(ends) - 1.0) ** 2)
 

@@ -70,18 +70,26 @@ def place_of(iterator: Iterator[Any]) -> tuple[Any, ...]:
     >>> place_of(pairs) == before
     False
     """
-    if isinstance(iterator, GeneratorType):
-        frame = iterator.gi_frame
-        if frame is None:
-            return (None,)
-        inner = list(frame.f_locals.values())
-        own: Any = frame.f_lasti, *map(id, inner)
-    else:
-        inner = gc.get_referents(iterator)
-        inner += [x for found in inner if isinstance(found, tuple) for x in found]
-        own = operator.length_hint(iterator, -1)
-        own = repr(iterator) if isinstance(iterator, itertools.count) else own
-    return own, *(place_of(x) for x in inner if isinstance(x, Iterator) and x is not iterator)
+    found: list[Any] = []
+    seen: set[int] = set()
+    waiting: list[Any] = [iterator]
+    while waiting:
+        x = waiting.pop()
+        if not isinstance(x, Iterator) or id(x) in seen:
+            continue
+        seen.add(id(x))
+        if not isinstance(x, GeneratorType):
+            inner = gc.get_referents(x)
+            inner += [y for part in inner if isinstance(part, tuple) for y in part]
+            own: Any = repr(x) if isinstance(x, itertools.count) else operator.length_hint(x, -1)
+        elif x.gi_frame is None:
+            inner, own = [], None
+        else:
+            inner = list(x.gi_frame.f_locals.values())
+            own = x.gi_frame.f_lasti, *map(id, inner)
+        found.append(own)
+        waiting += inner
+    return tuple(found)
 
 
 def _put_back(iterator: Iterator[Any], place: tuple[Any, ...]) -> bool:

@@ -169,7 +169,7 @@ class Flow:
                 return carried.step(body, carry)
 
         holds = functools.partial(carried.holds, test)
-        rolled = lambda: repeated(while_loop, one, holds, carried.start)  # noqa: E731
+        rolled = functools.partial(repeated, while_loop, one, holds, carried.start)
         try:
             return carried.after(unchanged(rolled, (test, body), values))
         except ChangedError:
@@ -316,7 +316,7 @@ def _counted(
             return carried.step(lambda *v: body(i, *v), carry)
 
     counted = lambda _, step, start: fori_loop(lower, upper, step, start)  # noqa: E731
-    rolled = lambda: repeated(counted, one, None, carried.start)  # noqa: E731
+    rolled = functools.partial(repeated, counted, one, None, carried.start)
     return carried.after(unchanged(rolled, (body,), carried.state.values()))
 
 

@@ -278,13 +278,17 @@ def _items(value: Any) -> Holder:
 def _attributes(value: Any, some: AbstractSet[str] | None) -> Holder:
     def parts() -> Parts:
         found = attributes(value) if some is None else named_attributes(value, some)
-        own = type(value)  # symgrad's objects compute what they say of themselves when it is asked
-        return [(k, x) for k, x in found if type(getattr(own, k, None)) is not cached_property]
+        return [(k, x) for k, x in found if not _is_ours(type(value), k)]
 
     def put(before: Parts) -> None:
         set_attributes(value, dict(parts()), dict(before))
 
     return Holder(parts, put)
+
+
+def _is_ours(kind: type, name: str) -> bool:
+    """Tell whether symgrad keeps an attribute: of functions that it rewrites, of its objects."""
+    return name.startswith("__symgrad_") or type(getattr(kind, name, None)) is cached_property
 
 
 def _cell(cell: CellType) -> Holder:

@@ -123,11 +123,14 @@ class _Forms:
         lines = [f"{x.shape}{x.dtype}" for x in body.inputs]
         numbers: list[Literal] = []
 
+        def place(x: Node) -> str:
+            return f"={x.dtype}{value_text(x)}" if isinstance(x, Literal) else str(places[x])
+
         def operand(user: Node, x: Node) -> str:
-            if _is_number(user, x):
-                numbers.append(x)
-                return f"{x.dtype}"
-            return value_text(x) if isinstance(x, Literal) else str(places[x])
+            if not _is_number(user, x):
+                return place(x)
+            numbers.append(x)
+            return str(x.dtype)
 
         for node in topological(body.outputs):
             if node in places or isinstance(node, Literal):
@@ -139,8 +142,7 @@ class _Forms:
                 f"{node.op.name}({operands}){text}{node.shape}{node.dtype}{value_text(node)}"
             )
             places[node] = len(places)
-        lines += [value_text(x) if isinstance(x, Literal) else str(places[x])
-                  for x in body.outputs]  # fmt: skip
+        lines += map(place, body.outputs)
         return "\n".join(lines), numbers
 
 

@@ -28,7 +28,8 @@ SHOWING = frozenset({
     "critical", "log", "set_description", "set_postfix",
 })  # fmt: skip
 
-#: How functions begin that rewritten control flow makes of ways that raise.
+#: How the names begin of functions that rewritten control flow makes of ways that raise; it asks
+#: for them by ``name("error")``.
 ERROR = "__flow_error"
 
 #: What makes text of text.

@@ -7,39 +7,13 @@ or from one value twice; with loops and branches within.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import symgrad as sg
-
-
-def _scan(f: Any, init: Any, xs: Any) -> Any:
-    rows = []
-    for x in xs:
-        init, y = f(init, x)
-        rows.append(y)
-    return init, np.array(rows)
-
-
-def _fori_loop(lower: int, upper: int, f: Any, init: Any) -> Any:
-    for k in range(lower, upper):
-        init = f(k, init)
-    return init
-
-
-def _while_loop(test: Any, f: Any, init: Any) -> Any:
-    while test(init):
-        init = f(init)
-    return init
-
-
-PLAIN = SimpleNamespace(
-    scan=_scan, fori_loop=_fori_loop, while_loop=_while_loop,
-    cond=lambda test, yes, no, *given: (yes if test else no)(*given),
-)  # fmt: skip
+from tests.shared import PLAIN_LOOPS
 
 #: Steps of the state ``u``, ``v``; ``?`` is a number of the call's, ``e`` the element.
 STEPS = [
@@ -123,8 +97,8 @@ def test_equal_loops(attack: Any) -> None:
             exec(compile(program.source, f"equal_{case.number}", "exec"), space)
             f = space["f"]
             x, t = rng.uniform(0.2, 0.9, 5), rng.normal(size=5)
-            want = f(x, PLAIN)
-            slope = f(x + 1e-30j * t, PLAIN).imag / 1e-30
+            want = f(x, PLAIN_LOOPS)
+            slope = f(x + 1e-30j * t, PLAIN_LOOPS).imag / 1e-30
             if not (np.isfinite(slope) and abs(slope) < 1e4 and abs(want) < 1e4):
                 case.tally("not finite, or large")
                 continue
@@ -140,7 +114,7 @@ def check(rng: Any, function: Any, x: Any, t: Any) -> None:
         return function(p, sg)
 
     def plain(p: Any) -> Any:
-        return function(p, PLAIN)
+        return function(p, PLAIN_LOOPS)
 
     close = np.testing.assert_allclose
     want, slope = plain(x), plain(x + 1e-30j * t).imag / 1e-30

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from tests.shared import PLAIN_LOOPS
 
 STEPS = (
     "np.sin(z)", "z * z", "np.exp(-z**2)", "np.cumsum(z)", "z[::-1]", "z * np.mean(z)",
@@ -54,35 +55,14 @@ def differences(f: Any, h: float = 1e-4) -> Any:
     return jacobian
 
 
-def _scan(f: Any, carry: Any, xs: Any) -> Any:
-    ys = []
-    for x in xs:
-        carry, y = f(carry, x)
-        ys.append(y)
-    return carry, np.array(ys)
-
-
-def _fori_loop(start: int, stop: int, f: Any, carry: Any) -> Any:
-    for k in range(start, stop):
-        carry = f(k, carry)
-    return carry
-
-
-def _while_loop(holds: Any, f: Any, carry: Any) -> Any:
-    while holds(carry):
-        carry = f(carry)
-    return carry
-
-
 def _hessian(f: Any) -> Any:
     return differences(differences(f, 1e-3), 1e-3)
 
 
 PLAIN = SimpleNamespace(
-    scan=_scan, fori_loop=_fori_loop, while_loop=_while_loop, grad=differences,
-    jacobian=differences, hessian=_hessian, checkpoint=lambda f: f,
+    **vars(PLAIN_LOOPS), grad=differences, jacobian=differences, hessian=_hessian,
+    checkpoint=lambda f: f,
     vmap=lambda f: lambda x: np.array([f(row) for row in x]),
-    cond=lambda c, yes, no, *xs: yes(*xs) if c else no(*xs),
     jvp=lambda f, x, v: (f(*x), np.tensordot(differences(f)(x[0]), v[0], np.ndim(x[0]))),
     hvp=lambda f, x, v: _hessian(f)(x[0]) @ v[0],
     vjp=lambda f, x: (f(x), lambda w: (np.tensordot(w, differences(f)(x), np.ndim(w)),)),

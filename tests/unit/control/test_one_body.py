@@ -96,3 +96,19 @@ def test_one_backward_loop(doses: int, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(sg.grad(amount)(p), slopes, rtol=1e-7)
     # The first begins at a number, which has no derivative, and inner loops have their own.
     assert len(made) <= 7
+
+
+def test_whole_numbers_are_no_places() -> None:
+    """In what bodies look like, the number 16 (hexadecimal 10) is not the tenth value."""
+
+    def run(change: Callable[[Any], Any], start: Any) -> Any:
+        def step(c: Any, _: Any) -> tuple[Any, None]:
+            return (*(k - np.int8(1) for k in c[:-1]), change(c[-1])), None
+
+        return sg.scan(step, tuple(start + np.int8(k) for k in range(10)), XS[:2])[0][-1]
+
+    def f(x: Array) -> Any:
+        return run(lambda c: c + np.int8(16), x[0]) + run(lambda c: c + c, x[1])
+
+    x = np.array([1, 1], np.int8)
+    assert sg.compile(f)(x) == (1 + 9 + 32) + 4 * (1 + 9)
