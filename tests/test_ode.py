@@ -161,7 +161,8 @@ def test_bad_input_is_answered_as_scipy_does(what: str) -> None:
 def test_unknown_methods_are_told_which_there_are() -> None:
     for method in ("RK44", None, int, 3):
         with pytest.raises(
-            ValueError, match=r"`method` must be one of .*'Tsit5', 'Rodas5P', 'Taylor', 'Radau'"
+            ValueError,
+            match=r"`method` must be one of .*'Tsit5', 'Rodas5P', .*'Radau', 'LSODA'",
         ):
             solve_ivp(lorenz, (0, 1), [1, 0, 0], method)
 
@@ -239,6 +240,96 @@ def test_what_cannot_be_traced_is_solved_by_scipy() -> None:
     assert np.array_equal(found.y, expected.y)
 
 
+def robertson(t: Any, y: Any) -> Any:
+    a, b, c = 0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1] ** 2
+    return [b - a, a - b - c, c]
+
+
+def diffusion(t: Any, y: Any) -> Any:
+    left, right = np.concatenate([[1.0], y[:-1]]), np.concatenate([y[1:], [0.0]])
+    return 200.0 * (left - 2 * y + right) - y**3
+
+
+def groups(t: Any, y: Any) -> Any:
+    a, b, c = np.reshape(y, (3, -1))
+    return np.concatenate([b - 100 * a, c * a - b, np.cos(t) - c])
+
+
+FULL = np.random.default_rng(5).normal(size=(20, 20)) - np.diag(np.logspace(0, 4, 20))
+
+
+def switched(t: Any, y: Any) -> Any:
+    if y[0] > 0.5:
+        return [-100 * y[0], y[0] - y[1]]
+    return [-50 * y[0], y[0] - y[1]]
+
+
+#: Stiff systems of each structure: right-hand side, times, state.
+STIFF: dict[str, tuple[Any, tuple[float, float], Any]] = {
+    "one": (lambda t, y: -1e3 * (y - np.cos(t)), (0, 2), [0]),
+    "three": (robertson, (0, 1e4), [1, 0, 0]),
+    "a band": (diffusion, (0, 0.1), np.zeros(30)),
+    "groups": (groups, (0, 3), np.linspace(0, 1, 18)),
+    "full": (lambda t, y: FULL @ y + np.sin(t), (0, 1), np.ones(20)),
+    "branches": (switched, (0, 0.1), [1.0, 0.0]),
+    "backward": (lambda t, y: 40 * (y - t), (1, 0), [2.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize("name", STIFF)
+@pytest.mark.parametrize("method", ["BDF", "Radau"])
+@pytest.mark.quick(3)
+def test_steps_with_kept_factors_are_scipys(
+    method: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So are counts, where SciPy is given the exact Jacobian, too."""
+    fun, span, y0 = STIFF[name]
+    scipys = scipy.integrate.solve_ivp
+
+    def exact(*args: Any, **options: Any) -> Any:
+        jac = lambda t, y: sg.jacobian(lambda y: np.asarray(fun(t, y)))(y)  # noqa: E731
+        return scipys(*args, **options, jac=jac)
+
+    monkeypatch.setattr(scipy.integrate, "solve_ivp", exact)
+    given: dict[str, Any] = {"method": method, "rtol": 1e-5, "atol": 1e-9, "close": 1e-6}
+    assert compare(fun, span, y0, **given, dense_output=True).success
+    compare(fun, span, y0, **given, t_eval=np.linspace(*span, 9), first_step=1e-4)
+
+    def event(t: Any, y: Any) -> Any:
+        return t - 0.3 * span[0] - 0.7 * span[1]
+
+    event.terminal = True  # type: ignore[attr-defined]
+    compare(fun, span, y0, **given, events=event)
+
+
+@pytest.mark.parametrize("method", ["BDF", "Radau"])
+def test_factors_are_kept_over_many_chunks_of_steps(method: str) -> None:
+    def fun(t: Any, y: Any, rate: Any) -> Any:
+        return [-rate * (y[0] - np.cos(30 * t)), y[0] - y[1]]
+
+    given: dict[str, Any] = {"method": method, "args": (50.0,), "rtol": 1e-7, "atol": 1e-9}
+    jac = [[-50.0, 0.0], [1.0, -1.0]]
+    expected = scipy.integrate.solve_ivp(fun, (0, 6), [1, 0], **given, jac=lambda *_: jac)
+    found = solve_ivp(fun, (0, 6), [1, 0], **given, jac=lambda t, y, rate: jac)
+    assert len(found.t) > 1500
+    np.testing.assert_allclose(found.t, expected.t, rtol=1e-5)
+    assert (found.nfev, found.nlu) == (expected.nfev, expected.nlu)
+    few = solve_ivp(fun, (0, 6), [1, 0], **given, max_steps=100)
+    assert few.status == -1
+    assert "100 steps" in few.message
+    wrong = [[1.0]]
+    with pytest.raises(ValueError, match=r"`jac` is expected to have shape \(2, 2\)"):
+        solve_ivp(fun, (0, 6), [1, 0], **given, jac=lambda *_: wrong)
+
+
+@pytest.mark.parametrize("method", ["BDF", "Radau"])
+def test_no_way_on_is_said_as_by_scipy(method: str) -> None:
+    for fun in (lambda t, y: y**2, lambda t, y: [-np.sqrt(y[0])], lambda t, y: y * np.nan):
+        found = solve_ivp(fun, (0, 3), [1.0], method)
+        assert (found.status, found.success) == (-1, False)
+        assert found.message == "Required step size is less than spacing between numbers."
+
+
 @pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
 def test_scipys_implicit_methods_have_exact_jacobians(method: str) -> None:
     def robertson(t: Any, y: Any, k: Any) -> Any:
@@ -267,6 +358,20 @@ def test_large_systems_have_sparse_jacobians(method: str) -> None:
     expected = scipy.integrate.solve_ivp(heat, (0, 0.1), y0, method, rtol=1e-6, jac_sparsity=band)
     np.testing.assert_allclose(found.y[:, -1], expected.y[:, -1], rtol=1e-5, atol=1e-7)
     assert found.success
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF"])
+def test_large_systems_of_no_band_have_scipys_sparse_factors(method: str) -> None:
+    links = np.random.default_rng(2).integers(0, 150, size=(3, 150))
+
+    def network(t: Any, y: Any) -> Any:
+        return 30.0 * sum(y[k] - y for k in links) - y**3
+
+    found = solve_ivp(network, (0, 0.1), np.arange(150) / 150, method, rtol=1e-6)
+    exact = scipy.integrate.solve_ivp(
+        network, (0, 0.1), np.arange(150) / 150, "DOP853", rtol=1e-9, atol=1e-9
+    )
+    np.testing.assert_allclose(found.y[:, -1], exact.y[:, -1], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9, 1e-12])

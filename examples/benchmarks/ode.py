@@ -145,7 +145,7 @@ def heyoka_way(problem: Problem) -> Way:
 
 def ways(problem: Problem) -> Iterator[Way]:
     """Yield all ways of solving a problem that are installed, symgrad's first."""
-    for method in ("Rodas5P",) if problem.stiff else ("Tsit5", "DOP853", "Taylor"):
+    for method in ("Rodas5P", "BDF", "Radau") if problem.stiff else ("Tsit5", "DOP853", "Taylor"):
         yield scipy_like("symgrad", solve_ivp, problem, method, problem.slope)
     slope, into = by_numba(problem)
     for method in ("Radau", "BDF", "LSODA") if problem.stiff else ("RK45", "DOP853", "LSODA"):

@@ -136,8 +136,9 @@ class Problem:
     def solving(self, residual: Callable[[Any], Any], u: Any) -> Callable[[Any], Any]:
         """Return how systems with the Jacobian are solved."""
         side = 2 * (self.n + self.k) - 1
-        solve = Band(side, side)(lambda _, v: residual(v), 0.0, u, 0.0)
-        return lambda right: -solve(right)
+        band = Band(side, side)
+        factors = band.factors(band.jacobian(lambda _, v: residual(v), 0.0, u), 0.0)
+        return lambda right: -band.solve(factors, right)
 
 
 class State(NamedTuple):

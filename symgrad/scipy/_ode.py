@@ -14,13 +14,13 @@ from .._state import PLAIN, now
 from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
 from ._given import with_branches
 from ._ode_at_once import solved_again, solved_at_once
-from ._ode_methods import Tsit5
-from ._ode_programs import programs_for
+from ._ode_methods import NEWTON, Tsit5
+from ._ode_programs import programs_for, structured
 from ._ode_solvers import COMPILED
 from ._ode_structure import LARGE, is_sparse
 from ._ode_traced import BAND, checked_options, solve_traced
 
-#: SciPy's own methods that are run with compiled functions.
+#: SciPy's own methods that can be run with compiled functions.
 IMPLICIT = ("Radau", "BDF", "LSODA")
 
 
@@ -49,9 +49,11 @@ def solve_ivp(
     method:
         ``"RK23"``, ``"RK45"``, ``"DOP853"`` (SciPy's, step for step), ``"Tsit5"``, ``"Taylor"``
         (power series, for tight tolerances) and, for stiff systems, ``"Rodas5P"`` are compiled
-        with the function into one loop. ``"Radau"``, ``"BDF"`` and ``"LSODA"`` are SciPy's with
-        the function and its exact Jacobian compiled; in traced code they are ``"Rodas5P"``.
-        Classes of solvers are SciPy's own.
+        with the function into one loop, and so are ``"BDF"`` and ``"Radau"``, SciPy's step for
+        step but with exact Jacobians. ``"LSODA"``, and these of complex states or of large ones
+        with Jacobians that are sparse in no band, are SciPy's with the function and its exact
+        Jacobian compiled. In traced code all three are ``"Rodas5P"``. Classes of solvers are
+        SciPy's own.
     t_eval:
         Times at which to give the solution, in the order of integration; None: after every step.
     dense_output:
@@ -136,15 +138,20 @@ def solve_ivp(
     kind = COMPILED.get(method) if isinstance(method, str) else None
     if kind is None and not _is_solver(method):
         raise ValueError(
-            f"`method` must be one of {[*COMPILED, *IMPLICIT]} or OdeSolver class, not {method!r}."
+            f"`method` must be one of {[*COMPILED, 'LSODA']} or OdeSolver class, not {method!r}."
         )
     if (kind is None and method not in IMPLICIT) or not _iterable(args):
         return plainly(fun, kind or method, **options)
     given = _tuple(args)
     try:
+        if method in NEWTON and not _keeps_factors(fun, given, t_span, y0, vectorized):
+            kind = None
         if kind is None:
             function, options = _filled(fun, given, method, t_span, y0, vectorized, options)
             return plainly(function, method, **options)
+        if callable(options.get("jac")):
+            jac = options["jac"]
+            options["jac"] = lambda t, y: jac(t, y, *given)
         if not dense_output and events is None:
             found = solved_at_once(kind, fun, t_span, y0, t_eval, vectorized, given, options)
             if found is not None:
@@ -177,6 +184,29 @@ def _iterable(args: Any) -> bool:
     return args is None or np.iterable(args)
 
 
+def _keeps_factors(fun: Any, args: tuple[Any, ...], t_span: Any, y0: Any, vectorized: bool) -> bool:
+    """Tell whether factors of full or structured matrices are what a method of Newton's wants.
+
+    They are not for complex states, nor for large ones whose Jacobians are sparse in no band.
+    """
+    y0 = np.asarray(y0)
+    if y0.dtype.kind == "c" or y0.ndim != 1:
+        return False
+    if y0.size < LARGE:
+        return True
+    y = y0.astype(np.result_type(y0.dtype, float))
+    programs, structure = structured("BDF", vectorized, fun, float(t_span[0]), y, args)
+    return bool(structure) or not _is_sparse(programs, fun, float(t_span[0]), y, args)
+
+
+def _is_sparse(programs: Any, fun: Any, t: float, y: Any, args: tuple[Any, ...]) -> bool:
+    """Tell whether the Jacobian is large and has few entries."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SparsityWarning)
+        entries = programs(programs.sparse_jacobian, fun, t, y, *args).nnz
+    return is_sparse(entries, y.size)
+
+
 def _filled(
     fun: Any, args: tuple[Any, ...], method: str, t_span: Any, y0: Any, vectorized: bool,
     options: dict[str, Any],
@@ -206,8 +236,6 @@ def _filled(
     if y0.dtype.kind == "f" and not options.keys() & {"jac", "jac_sparsity", "lband", "uband"}:
         options["jac"] = exact
         if method != "LSODA" and y0.ndim == 1 and y0.size >= LARGE:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SparsityWarning)
-                filled = sparse(begin, y0).nnz
-            options["jac"] = sparse if is_sparse(filled, y0.size) else exact
+            large = _is_sparse(programs, fun, begin, y0, args)
+            options["jac"] = sparse if large else exact
     return slope, options

@@ -16,7 +16,7 @@ import numpy as np
 from .._runtime import MISS
 from ._ode_methods import suited
 from ._ode_programs import KEPT, UNSTRUCTURED, Programs, structured
-from ._ode_run import BEGUN, FINISHED, LEAST, MOST, ROWS, TURNS, Run, rows_of
+from ._ode_run import BEGUN, FINISHED, LEAST, MOST, ROWS, TURNS, NewtonRun, Run, rows_of
 from ._ode_solvers import Compiled
 from ._ode_steps import Method, OdeResult, checked_times
 
@@ -55,7 +55,7 @@ def solved_at_once(
     if len(_known) >= KEPT:
         _known.clear()
     code = getattr(fun, "__code__", None)
-    if code is not None:
+    if code is not None and isinstance(run, Run):
         _known[id(code), run.method, run.y.size, vectorized] = run.programs, run.terms, code
     if times is None or not len(times):
         return _result(run, times, *run.all_steps())
@@ -173,13 +173,13 @@ def _times(t_eval: Any, t0: float, tf: float) -> Any:
     return times
 
 
-def _result(run: Run, times: Any, t: Any, y: Any) -> OdeResult:
+def _result(run: Run | NewtonRun, times: Any, t: Any, y: Any) -> OdeResult:
     """Return what was found at the times that were reached, or after all steps."""
-    nfev, njev = run.counts(run.tried, run.looked)
+    nfev, njev, nlu = run.evaluated
     done = run.message is None
     empty = times is not None and not (len(times) and len(t))
     return OdeResult(
         t=[] if empty else t, y=[] if empty else y.T, sol=None, t_events=None, y_events=None,
-        nfev=nfev, njev=njev, nlu=njev, status=0 if done else -1,
+        nfev=nfev, njev=njev, nlu=nlu, status=0 if done else -1,
         message=FINISHED if done else run.message, success=done,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,12 @@ from numpy.polynomial import Polynomial
 from .._api._at_values import jvp
 from .._api._control import scan
 from .._ops.np_common import is_traced
+from ._ode_bdf import BDF
+from ._ode_newton import Implicit
+from ._ode_radau import Radau
 from ._ode_series import Taylor
 from ._ode_steps import Method, OneByOne, Step, brief, mean_square, weighted
-from ._ode_structure import Slope, Solve, System, full
+from ._ode_structure import Slope, System, full
 
 
 def following(
@@ -204,7 +207,9 @@ class Rosenbrock(OneByOne):
         return Rosenbrock(self.table, system)
 
     def step(self, slope: Slope, t: Any, y: Any, f: Any, h: Any) -> Step:
-        solve = self.system(slope, t, y, 1 / (h * self.gamma))
+        shift = 1 / (h * self.gamma)
+        factors = self.system.factors(self.system.jacobian(slope, t, y), shift)
+        solve = functools.partial(self.system.solve, factors)
         by_time = jvp(lambda time: slope(time, y), (t,), (np.float64(1.0),))[1]
         small = isinstance(y.shape[0], int) and y.shape[0] <= STRAIGHT
         if self.system is full and small and brief(slope, t, y):
@@ -214,7 +219,14 @@ class Rosenbrock(OneByOne):
         return self._in_a_loop(slope, t, y, f, h, solve, by_time)
 
     def _one_by_one(
-        self, slope: Slope, t: Any, y: Any, f: Any, h: Any, solve: Solve, by_time: Any
+        self,
+        slope: Slope,
+        t: Any,
+        y: Any,
+        f: Any,
+        h: Any,
+        solve: Callable[[Any], Any],
+        by_time: Any,
     ) -> list[Any]:
         stages: list[Any] = []
         for k, (a, c, d) in enumerate(zip(self.a, self.c, self.d, strict=True)):
@@ -225,7 +237,14 @@ class Rosenbrock(OneByOne):
         return stages
 
     def _in_a_loop(
-        self, slope: Slope, t: Any, y: Any, f: Any, h: Any, solve: Solve, by_time: Any
+        self,
+        slope: Slope,
+        t: Any,
+        y: Any,
+        f: Any,
+        h: Any,
+        solve: Callable[[Any], Any],
+        by_time: Any,
     ) -> Step:
         """Return the step of a longer state: its code is compiled once, not for each stage.
 
@@ -310,7 +329,10 @@ class Rodas5PTable:
     P = np.array([B + H[0], H[1] - H[0], H[2] - H[1], -H[2]]).T
 
 
-#: The methods that are compiled, by their names.
+#: Those that keep their factors from step to step; they have a loop of their own.
+NEWTON: dict[str | None, Implicit] = {"BDF": BDF(), "Radau": Radau()}
+
+#: The other methods that are compiled, by their names.
 METHODS: dict[str | None, Method] = {
     "RK23": Explicit(scipy.integrate.RK23),
     "RK45": Explicit(scipy.integrate.RK45),

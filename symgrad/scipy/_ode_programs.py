@@ -26,7 +26,8 @@ from .._api._transforms import compile as compiled
 from .._api._transforms import vmap
 from ..errors import ArgumentError, ShapeError, SparsityWarning, SymgradError
 from ._ode_loop import TOO_SMALL, Control, State, begun, interpolant, march, next_length, visit
-from ._ode_methods import METHODS, Rosenbrock
+from ._ode_methods import METHODS, NEWTON, Rosenbrock
+from ._ode_newton import march as march_anew
 from ._ode_steps import Method
 from ._ode_structure import Kind, Slope, arrays_of, structure_of, system_of
 
@@ -158,6 +159,19 @@ class Programs(Held):
             state, written, *rows = march(terms, slope, start, control, most, rows)
             return (*left(terms, state, written), *rows)
 
+        def run_anew(
+            t: Any, y: Any, h: Any, bound: Any, rtol: Any, atol: Any, longest: Any, most: Any,
+            times: Any, states: Any, kept: Any, numbers: Any, *args: Any,
+        ) -> Any:  # fmt: skip
+            control, system = Control(bound, rtol, atol, longest), system_of(kind, args[:count])
+            slope, rule = slope_of(held, args[count:], vectorized), NEWTON[method]
+            start = rule.begun(slope, system, t, sized(y), h, control)
+            rows = times, states, kept, numbers
+            state, written, *rows = march_anew(rule, slope, system, start, control, most, rows)
+            at = state.at
+            counts = written, at.evaluations, at.jacobians, at.factorisations
+            return (np.stack([1.0 * x for x in (at.status, at.tried, *counts)]), *rows)
+
         def run_visit(
             t: Any, y: Any, h: Any, rejected: Any, bound: Any, rtol: Any, atol: Any, longest: Any,
             most: Any, times: Any, *args: Any,
@@ -181,7 +195,7 @@ class Programs(Held):
             held = fun
 
         self.hold = hold
-        self.march = compiled(run_march)
+        self.march: Any = compiled(run_anew if method in NEWTON else run_march)
         self.visit = compiled(run_visit)
         self.interpolants = compiled(run_interpolants)
         self.slope = compiled(run_slope)
@@ -242,7 +256,7 @@ def structured(
     A pattern that depends on numbers, not sizes and indices, is none to rely on.
     """
     programs = programs_for(method, vectorized, y.size, fun)
-    if not METHODS[method].jacobians or y.size <= UNSTRUCTURED:
+    if y.size <= UNSTRUCTURED or not (method in NEWTON or METHODS[method].jacobians):
         return programs, ()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SparsityWarning)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._ode_methods import METHODS, suited
+from ._ode_loop import polynomial
+from ._ode_methods import METHODS, NEWTON, suited
 from ._ode_programs import structured
 
 #: How many steps are tried at most, good or not, unless ``max_steps`` says otherwise.
@@ -27,6 +28,11 @@ BEGUN = 2
 
 FINISHED = "The solver successfully reached the end of the integration interval."
 TOO_SMALL = "Required step size is less than spacing between numbers."
+
+
+def limit_of(most: int) -> str:
+    """Return the message of a solution that has tried as many steps as it may."""
+    return f"The limit of {most} steps is reached; max_steps sets another."
 
 
 def rows_of(y: Any, steps: int) -> tuple[Any, Any, Any]:
@@ -85,11 +91,16 @@ class Run:
         """Whether there are more steps."""
         return self.message is None and self.t != self.control[0]
 
-    def counts(self, tried: int, looked: int) -> tuple[int, int]:
-        """Return how often the right-hand side and its Jacobian have been evaluated."""
+    def counts(self, tried: int, looked: int) -> tuple[int, int, int]:
+        """Return how often the right-hand side and its Jacobian were evaluated, and factorised."""
         terms = self.terms
         own = tried * terms.evaluations + looked * terms.dense_evaluations
-        return self.begun + own, tried * terms.jacobians
+        return self.begun + own, tried * terms.jacobians, tried * terms.jacobians
+
+    @property
+    def evaluated(self) -> tuple[int, int, int]:
+        """The same, for all that was done."""
+        return self.counts(self.tried, self.looked)
 
     def _called(self, program: Any, *more: Any) -> Any:
         turns = np.int64(min(self.most - self.tried, TURNS))
@@ -108,7 +119,7 @@ class Run:
         if status:
             self.message = TOO_SMALL
         elif self.tried >= self.most and self.t != self.control[0]:
-            self.message = f"The limit of {self.most} steps is reached; max_steps sets another."
+            self.message = limit_of(self.most)
         return *map(int, counts), *found
 
     def _chunk(self) -> tuple[Any, Any, Any]:
@@ -165,3 +176,99 @@ class Run:
     def interpolants(self, t: Any, y: Any, end: Any) -> Any:
         """Return the polynomials of steps, of shape (steps, n, powers)."""
         return self.programs(self.programs.interpolants, self.fun, t, y, end, *self.args)
+
+
+class NewtonRun:
+    """A solution by a method that keeps what it knows from step to step.
+
+    The loop begins anew with more rows where they have not sufficed, and finds the same steps.
+
+    Parameters
+    ----------
+    method, fun, args, vectorized, t, y, bound, rtol, atol, longest, h, most:
+        As of :class:`Run`.
+
+    Attributes
+    ----------
+    rule:
+        The method.
+    t, y:
+        The time that has been reached, and the state at the beginning.
+    message:
+        Why there is no way on, once there is none.
+    evaluated:
+        How often the right-hand side and its Jacobian were evaluated, and how many matrices
+        factorised.
+    """
+
+    def __init__(
+        self, method: str, fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool,
+        t: float, y: Any, bound: float, rtol: Any, atol: Any, longest: float, h: float, most: int,
+    ) -> None:  # fmt: skip
+        self.rule, self.fun = NEWTON[method], fun
+        self.programs, more = structured(method, vectorized, fun, t, y, args)
+        self.args = *more, *args
+        self.given = float(t), y, float(h), bound, rtol, atol, longest, np.int64(most)
+        self.t, self.y, self.most = float(t), y, int(most)
+        self.steps = 0
+        self.message: str | None = None
+        self.evaluated = 0, 0, 0
+
+    def go_on(self) -> tuple[Any, Any, Any, Any]:
+        """Return times, states, what polynomials follow from, and numbers, of more steps.
+
+        None are returned where there is no way on; then there is a message.
+        """
+        y, known = self.y, self.steps
+        wide = 8 * (5 + y.size * (1 + self.rule.rows))
+        rows = 2 + (GROWTH * known or max(ROWS // GROWTH, min(GROWTH * ROWS, LONGEST // wide)))
+        space = (
+            np.empty(rows), np.empty((rows, y.size)), np.empty((rows, self.rule.rows, y.size)),
+            np.empty((rows, 4), np.int64),
+        )  # fmt: skip
+        found, *space = self.programs(
+            self.programs.march, self.fun, *self.given, *space, *self.args
+        )
+        status, tried, count, evaluations, jacobians, factorisations = map(int, found.tolist())
+        times, states, kept, numbers = (x[:count] for x in space)
+        self.steps, self.t = count - 1, float(times[-1])
+        self.evaluated = evaluations, jacobians, factorisations
+        if status:
+            self.message = TOO_SMALL
+        elif tried >= self.most and self.going:
+            self.message = limit_of(self.most)
+        new = slice(known + 1, None)
+        return times[new], states[new], kept[new], numbers[new]
+
+    @property
+    def going(self) -> bool:
+        """Whether there are more steps."""
+        return self.message is None and self.t != self.given[3]
+
+    def _whole(self) -> tuple[Any, ...]:
+        """Return what there is of all steps."""
+        parts = [self.go_on()]
+        while self.going:
+            parts.append(self.go_on())
+        return tuple(map(np.concatenate, zip(*parts, strict=True)))
+
+    def all_steps(self) -> tuple[Any, Any]:
+        """Return the times and states of all steps, the first before them."""
+        t, y = self.t, self.y
+        times, states, *_ = self._whole()
+        return np.append(t, times), np.concatenate([y[np.newaxis], states])
+
+    def at(self, times: Any) -> tuple[Any, Any]:
+        """Return which of the times were reached, and the states there."""
+        t, y = self.t, self.y
+        ends, states, kept, numbers = self._whole()
+        forward = np.sign(self.given[3] - t)
+        reached = times[forward * times <= forward * self.t]
+        if not len(ends):
+            return reached, np.broadcast_to(y, (len(reached), y.size))
+        step = np.searchsorted(forward * ends, forward * reached)
+        begins = np.append(t, ends)[step]
+        before = np.concatenate([y[np.newaxis], states])[step]
+        x = (reached - begins) / (ends[step] - begins)
+        q = self.rule.polynomials(kept[step], numbers[step, 0])
+        return reached, polynomial(q, before, x[:, np.newaxis])

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.integrate
+import scipy.sparse
 
 from ._ode_methods import METHODS, Tsit5
-from ._ode_run import MOST, Run
+from ._ode_run import MOST, NewtonRun, Run
 
 COMPLEX = "`y0` is complex, but the chosen solver does not support integration in a complex domain."
 
@@ -46,6 +47,7 @@ class Compiled(scipy.integrate.OdeSolver):  # type: ignore[misc]
     """
 
     name: ClassVar[str]
+    running: ClassVar[type[Run | NewtonRun]] = Run
     y: Any
     nfev: int
 
@@ -60,17 +62,16 @@ class Compiled(scipy.integrate.OdeSolver):  # type: ignore[misc]
         )
         called, args = traced or (fun, ())
         h = np.nan if first_step is None else float(first_step)
-        self.run = Run(
+        self.run: Any = self.running(
             self.name, called, args, bool(vectorized), float(t0), self.y, float(t_bound),
             _numbers(self.rtol), _numbers(self.atol), float(self.max_step), h, max_steps,
         )  # fmt: skip
         self.queue: Any = iter(())
         self.looked = 0
 
-    def count(self, tried: int) -> None:
-        """Say what has been evaluated."""
-        self.nfev, self.njev = self.run.counts(tried, self.looked)
-        self.nlu = self.njev
+    def entered(self, tried: Any) -> None:
+        """Note what the loop says of a step."""
+        self.nfev, self.njev, self.nlu = self.run.counts(int(tried), self.looked)
 
     def _step_impl(self) -> tuple[bool, str | None]:
         step = next(self.queue, None)
@@ -80,9 +81,9 @@ class Compiled(scipy.integrate.OdeSolver):  # type: ignore[misc]
             self.queue = zip(*self.run.go_on(), strict=True)
             step = next(self.queue, None)
         self.y_old = self.y
-        t, self.y, tried = step
+        t, self.y, *more = step
         self.t = float(t)
-        self.count(int(tried))
+        self.entered(*more)
         return True, None
 
     def _dense_output_impl(self) -> Polynomial:
@@ -146,6 +147,38 @@ class Rodas5P(Compiled, scipy.integrate.RK45):  # type: ignore[misc]
         super().__init__(fun, t0, y0, t_bound, **options)
 
 
+class Newton(Compiled):
+    """A method that keeps its factors; the Jacobian is exact, so none that is given is needed."""
+
+    running = NewtonRun
+
+    def __init__(self, fun: Any, t0: float, y0: Any, t_bound: float, **options: Any) -> None:
+        if options.get("jac") is None:  # SciPy would take differences
+            options["jac"] = scipy.sparse.csc_array((len(y0), len(y0)))
+        super().__init__(fun, t0, y0, t_bound, **options)
+        self.njev = 1  # before the first step
+
+    def entered(self, kept: Any, numbers: Any) -> None:  # type: ignore[override]
+        self.kept, self.degree = kept, numbers[0]
+        self.nfev, self.njev, self.nlu = map(int, numbers[1:])
+
+    def _dense_output_impl(self) -> Polynomial:
+        q = self.run.rule.polynomials(self.kept, self.degree)
+        return Polynomial(self.t_old, self.t, self.y_old, q)
+
+
+class CompiledBDF(Newton, scipy.integrate.BDF):  # type: ignore[misc]
+    """``scipy.integrate.BDF``, compiled."""
+
+    name = "BDF"
+
+
+class CompiledRadau(Newton, scipy.integrate.Radau):  # type: ignore[misc]
+    """``scipy.integrate.Radau``, compiled."""
+
+    name = "Radau"
+
+
 class Taylor(Compiled, scipy.integrate.RK45):  # type: ignore[misc]
     """Power series of the solution, of as many terms as the tolerance asks for.
 
@@ -172,5 +205,14 @@ class Taylor(Compiled, scipy.integrate.RK45):  # type: ignore[misc]
 
 COMPILED: dict[str, type[Compiled]] = {
     kind.name: kind
-    for kind in (CompiledRK23, CompiledRK45, CompiledDOP853, CompiledTsit5, Rodas5P, Taylor)
+    for kind in (
+        CompiledRK23,
+        CompiledRK45,
+        CompiledDOP853,
+        CompiledTsit5,
+        Rodas5P,
+        Taylor,
+        CompiledBDF,
+        CompiledRadau,
+    )
 }

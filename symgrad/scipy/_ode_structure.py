@@ -27,10 +27,10 @@ from .._api._custom import custom_jvp
 from .._api._matrices import jacobian
 from .._api._transforms import vmap
 from .._ops.banded import BAND_LU, BAND_SOLVE
+from .._ops.linear import LU, SOLVE
 from .._trace import SHORT_LAST_AXIS, as_node
 
 Slope = Callable[[Any, Any], Any]
-Solve = Callable[[Any], Any]
 
 #: Up to this size a matrix is inverted by Gauss and Jordan, up to ``TINY`` by straight code, in
 #: registers: the time to compile that grows like the cube of the size.
@@ -93,20 +93,45 @@ def _moved(primals: Any, tangents: Any) -> Any:
 
 
 class System(Protocol):
-    """How systems with ``shift*I - J`` are solved."""
+    """How systems with ``shift*I - J`` are solved; the shift may be complex."""
 
-    def __call__(self, slope: Slope, t: Any, y: Any, shift: Any) -> Solve:
-        """Return the solution as a function of the right-hand side, shape (n,)."""
+    def jacobian(self, slope: Slope, t: Any, y: Any) -> Any:
+        """Return what is to be known of the Jacobian, as an array."""
+
+    def zeros(self, y: Any) -> Any:
+        """Return the same of a slope that does not change with ``y``."""
+
+    def factors(self, jacobian: Any, shift: Any) -> Any:
+        """Return what solutions take of ``shift*I - J``, arrays."""
+
+    def solve(self, factors: Any, right: Any) -> Any:
+        """Return the solution for a right-hand side of shape (n,)."""
 
 
-def full(slope: Slope, t: Any, y: Any, shift: Any) -> Solve:
-    """Solve by the inverse of a small matrix, in straight code, else by LAPACK's factors."""
-    n = y.shape[0]
-    matrix = traced_numpy.eye(n) * shift - jacobian(slope, argnums=1)(t, y)
-    if isinstance(n, int) and n <= SMALL:
-        inverse = _small(matrix)
-        return lambda right: inverse @ right
-    return lambda right: np.linalg.solve(matrix, right)  # equal factors are one
+class Full:
+    """By the inverse of a small matrix, in straight code, else by LAPACK's factors."""
+
+    def jacobian(self, slope: Slope, t: Any, y: Any) -> Any:
+        return jacobian(slope, argnums=1)(t, y)
+
+    def zeros(self, y: Any) -> Any:
+        return traced_numpy.zeros((*y.shape, *y.shape))
+
+    def factors(self, jacobian: Any, shift: Any) -> Any:
+        n = jacobian.shape[0]
+        matrix = traced_numpy.eye(n) * shift - jacobian
+        if isinstance(n, int) and n <= SMALL:
+            return _small(matrix)
+        return matrix, LU(np.transpose(matrix))
+
+    def solve(self, factors: Any, right: Any) -> Any:
+        if not isinstance(factors, tuple):
+            return factors @ right
+        matrix, both = factors
+        return SOLVE(np.transpose(matrix), both, right[np.newaxis], trans=True)[0]
+
+
+full = Full()
 
 
 def _directions(slope: Slope, t: Any, y: Any, colours: Any, count: int) -> Any:
@@ -143,25 +168,38 @@ class Band(NamedTuple):
     order: Any = None
     place: Any = None
 
-    def __call__(self, slope: Slope, t: Any, y: Any, shift: Any) -> Solve:
-        lower, upper, order, place = self
-        if order is not None:  # of the state's length: a number where it is short
-            order, place = np.reshape(order, y.shape), np.reshape(place, y.shape)
-        width, column = lower + upper + 1, traced_numpy.arange(y.shape[0])
+    def jacobian(self, slope: Slope, t: Any, y: Any) -> Any:
+        """Return the band by columns; what of it lies outside of the matrix is anything."""
+        lower, upper, width = self.lower, self.upper, self.lower + self.upper + 1
+        order, place = self._orders(y.shape)
+        column = traced_numpy.arange(y.shape[0])
         along = _directions(slope, t, y, (column if place is None else place) % width, width)
         column = column[:, np.newaxis]
         row = np.clip(column + np.arange(-upper, lower + 1), 0, y.shape[0] - 1)
-        diagonal = shift * (np.arange(width) == upper)
-        columns = diagonal - along[column % width, row if order is None else order[row]]
-        band = {"lower": lower, "upper": upper}
-        factors = BAND_LU(columns, **band)
+        found = along[column % width, row if order is None else order[row]]
+        return traced_numpy.ascontiguousarray(found)  # as zeros lie: loops are traced once
 
-        def solve(right: Any) -> Any:
-            right = right if order is None else right[order]
-            found = BAND_SOLVE(columns, factors, right[np.newaxis], trans=False, **band)[0]
-            return found if place is None else found[place]
+    def zeros(self, y: Any) -> Any:
+        return traced_numpy.zeros((*y.shape, self.lower + self.upper + 1))
 
-        return solve
+    def factors(self, jacobian: Any, shift: Any) -> Any:
+        lower, upper, *_ = self
+        diagonal = shift * (np.arange(lower + upper + 1) == upper)
+        columns = diagonal - jacobian
+        return columns, BAND_LU(columns, lower=lower, upper=upper)
+
+    def solve(self, factors: Any, right: Any) -> Any:
+        order, place = self._orders(right.shape)
+        right = right if order is None else right[order]
+        band = {"lower": self.lower, "upper": self.upper, "trans": False}
+        found = BAND_SOLVE(*factors, right[np.newaxis], **band)[0]
+        return found if place is None else found[place]
+
+    def _orders(self, shape: Any) -> tuple[Any, Any]:
+        """Return order and place, of the state's length: a number where it is short."""
+        if self.order is None:
+            return None, None
+        return np.reshape(self.order, shape), np.reshape(self.place, shape)
 
 
 class Blocks(NamedTuple):
@@ -185,20 +223,23 @@ class Blocks(NamedTuple):
     rank: Any
     place: Any
 
-    def __call__(self, slope: Slope, t: Any, y: Any, shift: Any) -> Solve:
-        size, member, real, rank, place = self
-        along = _directions(slope, t, y, rank, size)
+    def jacobian(self, slope: Slope, t: Any, y: Any) -> Any:
+        return _directions(slope, t, y, self.rank, self.size)
+
+    def zeros(self, y: Any) -> Any:
+        return traced_numpy.zeros((self.size, *y.shape))
+
+    def factors(self, jacobian: Any, shift: Any) -> Any:
+        size, member, real, *_ = self
         rows = [
-            [shift * float(i == j) - real[i] * along[j][member[i]] for j in range(size)]
+            [shift * float(i == j) - real[i] * jacobian[j][member[i]] for j in range(size)]
             for i in range(size)
         ]
-        inverse = _eliminated(np.stack([np.stack(row) for row in rows]))
+        return _eliminated(np.stack([np.stack(row) for row in rows]))
 
-        def solve(right: Any) -> Any:
-            found = np.sum(inverse * right[member], axis=1)
-            return np.reshape(found, (-1,))[place]
-
-        return solve
+    def solve(self, factors: Any, right: Any) -> Any:
+        found = np.sum(factors * right[self.member], axis=1)
+        return np.reshape(found, (-1,))[self.place]
 
 
 #: What a system is, as far as code depends on it: None, or a name and numbers.

@@ -70,8 +70,15 @@ def test_systems_are_solved_by_their_structure(name: str) -> None:
         assert found == kind
     matrix = np.where(pattern, RNG.normal(size=(N, N)), 0.0)
     right = RNG.normal(size=N)
-    solve = system_of(found, arrays)(lambda t, y: matrix @ y, 0.0, np.zeros(N), 9.0)
-    np.testing.assert_allclose((9.0 * np.eye(N) - matrix) @ solve(right), right, atol=1e-10)
+    system = system_of(found, arrays)
+
+    def solution(shift: Any, right: Any) -> Any:
+        jacobian = system.jacobian(lambda t, y: matrix @ y, 0.0, np.zeros(N))
+        return system.solve(system.factors(jacobian, shift), right)
+
+    for shift in 9.0, 3.0 + 9.0j:
+        x = sg.compile(solution)(shift, right * shift)
+        np.testing.assert_allclose((shift * np.eye(N) - matrix) @ x, right * shift, atol=1e-9)
 
 
 @pytest.mark.parametrize("n", range(1, SMALL + 1))
