@@ -18,6 +18,7 @@ import symgrad.scipy.special as sg_special
 from symgrad._op import Composite, registry
 from symgrad._trace import flatten
 from symgrad.errors import ArgumentError, DTypeError, SymgradError, UnsupportedError
+from tests.samples import samples_of
 from tests.shared import called, of_arrays
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
@@ -156,7 +157,7 @@ def complexified(value: Any, rng: np.random.Generator) -> Any:
 
 def complex_samples(record: Composite) -> Iterator[tuple[Any, Any]]:
     rng = np.random.default_rng(3)
-    for args, kwargs in record.samples(np.random.default_rng(7)):
+    for args, kwargs in samples_of(record, np.random.default_rng(7)):
         made = tuple(complexified(a, rng) for a in args)
         if any(isinstance(x, np.ndarray) and x.dtype.kind == "c" for x in flatten(made)[0]):
             yield made, kwargs

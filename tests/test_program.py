@@ -30,6 +30,7 @@ from symgrad.errors import (
     SymgradError,
     UnsupportedError,
 )
+from tests.samples import samples_of
 from tests.shared import of_arrays
 
 Program = sg.Program
@@ -91,7 +92,7 @@ def assert_program(program: Program, values: Any) -> None:
 
 def cases(record: Composite) -> Iterator[tuple[Callable[..., Any], list[Any], list[int]]]:
     """A composite's samples as functions of the arrays in them, and which arrays are real."""
-    for sample in record.samples(np.random.default_rng(7)):
+    for sample in samples_of(record, np.random.default_rng(7)):
         function, values = of_arrays(record.function, sample)
         yield function, values, [k for k, x in enumerate(values) if x.dtype.kind == "f"]
 

@@ -26,6 +26,7 @@ from symgrad.errors import (
     SymgradError,
     UnsupportedError,
 )
+from tests.samples import samples_of
 
 
 def leaf(data: Any) -> Any:
@@ -177,7 +178,7 @@ MAPS = [
 @pytest.mark.quick
 def test_numpy_functions(record: Any) -> None:
     function = record.functions[0]
-    samples = record.samples(np.random.default_rng(0))
+    samples = samples_of(record, np.random.default_rng(0))
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for args, kwargs in itertools.islice(samples, 8):

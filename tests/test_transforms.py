@@ -17,6 +17,7 @@ import symgrad as sg
 from symgrad._op import Composite, Evidence, Op, Words, registry
 from symgrad._trace import flatten
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedError
+from tests.samples import samples_of
 from tests.shared import called, of_arrays
 
 MAPS = [op for op in registry.ops.values() if op.kind == "map"]
@@ -59,7 +60,7 @@ class Case:
 def composite_cases(record: Composite) -> Iterator[Case]:
     """Yield the samples of a record, with its real array arguments as the variables."""
     function = called(record.functions[0])
-    for args, kwargs in record.samples(np.random.default_rng(0)):
+    for args, kwargs in samples_of(record, np.random.default_rng(0)):
         call, arrays = of_arrays(
             partial(function, **kwargs), (args, {}), lambda x: x.dtype.kind == "f"
         )

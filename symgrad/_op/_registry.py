@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from threading import Lock
@@ -23,15 +23,11 @@ from ._kinds import Map, Op, Routine
 
 @dataclass(frozen=True, eq=False)
 class Composite(LateFields):
-    """A NumPy function that is written in terms of others: no node of its own.
-
-    ``samples`` yields ``(args, kwargs)`` examples for the tests that run over the registry.
-    """
+    """A NumPy function that is written in terms of others: no node of its own."""
 
     name: str
     function: Callable[..., Any]
     functions: tuple[Callable[..., Any], ...]
-    samples: Callable[[np.random.Generator], Iterator[tuple[tuple[Any, ...], dict[str, Any]]]]
     doc: str = ""
     convention: str | None = None
     differentiable: bool = True
@@ -264,7 +260,6 @@ def define_step(op: K, code: Code) -> K:
 
 def composite(
     *functions: Callable[..., Any],
-    samples: Callable[..., Any],
     name: str | None = None,
     convention: str | None = None,
     differentiable: bool = True,
@@ -273,8 +268,8 @@ def composite(
     """Enter the decorated function as symgrad's version of NumPy's ``functions``.
 
     The function has NumPy's signature (the parts of it that make sense for traced values)
-    and is written in NumPy and in ops. ``samples(rng)`` yields ``(args, kwargs)``. ``textbook`` is
-    the same as people define it, without care for overflow: for formulas that are read.
+    and is written in NumPy and in ops. ``textbook`` is the same as people define it, without care
+    for overflow: for formulas that are read.
     """
 
     def enter(computed: Callable[..., Any]) -> Callable[..., Any]:
@@ -291,7 +286,6 @@ def composite(
                 name or function.__name__.strip("_"),
                 function,
                 functions,
-                samples,
                 doc,
                 convention,
                 differentiable,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,18 +9,10 @@ import numpy as np
 from .._broadcast import normalize_axis
 from .._op import composite
 from ..errors import ArgumentError, ShapeError
-from .np_common import Sample, as_array, numbers, reshaped
+from .np_common import as_array, reshaped
 
 
-def _pieces(rng: np.random.Generator) -> Iterator[Sample]:
-    x = numbers(rng, 6)
-    yield (x, [x < 0, x > 0.5], [lambda v: -v, lambda v: v * v]), {}
-    yield (x, [x < 0], [np.sin, 3.0]), {}
-    yield (x, [x < 0, x < -1], [1.0, 2.0, 0.0]), {}
-
-
-@composite(np.piecewise, samples=_pieces,
-           convention="every function is computed everywhere")  # fmt: skip
+@composite(np.piecewise, convention="every function is computed everywhere")
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """Of several functions, the last whose condition holds."""
     x = as_array(x)
@@ -41,14 +32,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     return y
 
 
-def _slices(rng: np.random.Generator) -> Iterator[Sample]:
-    x = numbers(rng, (3, 4))
-    for axis in (0, 1):
-        yield (lambda v: v[0] * v[-1], axis, x), {}
-        yield (lambda v: v[::-1] * 2.0, axis, x), {}
-
-
-@composite(np.apply_along_axis, samples=_slices)
+@composite(np.apply_along_axis)
 def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """Apply a function to vectors along an axis, one after the other."""
     x = as_array(arr)
@@ -62,11 +46,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     return np.moveaxis(result, range(-inner, 0), range(axis, axis + inner)) if inner else result
 
 
-def _reductions(rng: np.random.Generator) -> Iterator[Sample]:
-    yield (np.sum, numbers(rng, (2, 3, 2)), [0, 2]), {}
-
-
-@composite(np.apply_over_axes, samples=_reductions)
+@composite(np.apply_over_axes)
 def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     """Apply a reduction over axes, one after the other."""
     x = as_array(a)
@@ -76,12 +56,7 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     return x
 
 
-def _chosen(rng: np.random.Generator) -> Iterator[Sample]:
-    yield (rng.integers(0, 3, 4), list(numbers(rng, (3, 4)))), {}
-    yield (rng.integers(0, 2, (2, 3)), [numbers(rng, 3), 5.0]), {}
-
-
-@composite(np.choose, samples=_chosen)
+@composite(np.choose)
 def choose(a: Any, choices: Any, *, mode: str = "raise") -> Any:
     """Of several arrays, the one that an index names, element by element."""
     index = as_array(a)
@@ -102,13 +77,7 @@ def _size(shape: Any) -> Any:
     return total
 
 
-def _equations(rng: np.random.Generator) -> Iterator[Sample]:
-    a = rng.standard_normal((2, 3, 6)) + 3 * np.eye(6).reshape(2, 3, 6)
-    yield (a, rng.standard_normal((2, 3))), {}
-    yield (np.moveaxis(a, 2, 0), rng.standard_normal((2, 3)), (0,)), {}
-
-
-@composite(np.linalg.tensorsolve, samples=_equations)
+@composite(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     """Solution of a tensor equation."""
     a, b = as_array(a), as_array(b)
@@ -120,13 +89,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     return reshaped(np.linalg.solve(reshaped(a, (n, n)), np.ravel(b)), target)
 
 
-@composite(
-    np.linalg.tensorinv,
-    samples=lambda rng: iter([
-        ((rng.standard_normal((2, 3, 6)) + 3 * np.eye(6).reshape(2, 3, 6),), {}),
-        ((rng.standard_normal((4, 2, 2)) + 3 * np.eye(4).reshape(4, 2, 2),), {"ind": 1}),
-    ]),
-)  # fmt: skip
+@composite(np.linalg.tensorinv)
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """Inverse of a tensor for tensordot."""
     a = as_array(a)
@@ -137,10 +100,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return reshaped(inverse, (*a.shape[ind:], *a.shape[:ind]))
 
 
-@composite(
-    np.resize,
-    samples=lambda rng: iter([((numbers(rng, (2, 3)), (2, 2)), {}), ((numbers(rng, 3), 7), {})]),
-)
+@composite(np.resize)
 def resize(a: Any, new_shape: Any) -> Any:
     """Repeat or cut the elements to fill a shape."""
     flat = np.ravel(as_array(a))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,12 @@ from .._shapes import under
 from ..errors import ArgumentError, ShapeError
 from .fourier import FOURIER, OTHER_WAY, REAL_FOURIER, REAL_SIGNAL, half
 from .np_common import (
-    Sample,
     as_array,
     as_float,
     conjugated,
     equal,
-    join,
     join_pairs,
     lift,
-    numbers,
-    on,
     packed,
     reshaped,
     section,
@@ -97,67 +93,40 @@ def _backward_real(y: Any, n: Any, axis: int, norm: Any, name: str) -> Any:
     return _back(reshaped(x, (*pairs.shape[:-2], n)), axis)
 
 
-# ---------------------------------------------------------------- samples
-
-
-def _complex_numbers(*shapes: tuple[int, ...]) -> Callable[..., Iterator[Sample]]:
-    def samples(rng: np.random.Generator) -> Iterator[Sample]:
-        for shape in shapes:
-            yield (numbers(rng, shape) + 1j * numbers(rng, shape),), {}
-
-    return samples
-
-
-_ONE = join(
-    on([(1,), (6,), (5,), (2, 3)], {}, {"norm": "ortho"}, {"norm": "forward"}),
-    on([(4, 3)], {"axis": 0}, {"n": 2}, {"n": 7}, {"n": 5, "axis": 0}, dtypes=("f8", "f4")),
-    on([(4,)], dtypes=("i4",)),
-)
-_BACK = join(
-    on([(4,), (2, 3)], {}, {"norm": "ortho"}, {"norm": "forward"}, {"n": 5}, {"n": 9}),
-    on([(4, 3)], {"axis": 0}, {"n": 3, "axis": 0}, dtypes=("f8", "f4")),
-    _complex_numbers((4,), (2, 3)),
-)
-_TWO = on([(3, 4), (2, 4, 3)], {}, {"norm": "ortho"}, {"s": (2, 5), "axes": (0, 1)})
-_MANY = join(
-    on([(4,), (3, 4), (2, 3, 4)], {}, {"norm": "forward"}),
-    on([(2, 3, 4)], {"axes": (2, 0)}, {"s": (3, 5), "axes": (0, 1)}, {"axes": (1,)}),
-)
-
 # ---------------------------------------------------------------- along one axis
 
 
-@composite(np.fft.fft, samples=join(_ONE, _complex_numbers((5,), (2, 3))))
+@composite(np.fft.fft)
 def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     """Discrete Fourier transform along an axis."""
     return _complex(a, n, axis, norm, False, "fft")
 
 
-@composite(np.fft.ifft, samples=join(_ONE, _complex_numbers((5,), (2, 3))))
+@composite(np.fft.ifft)
 def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     """Inverse of :func:`fft`."""
     return _complex(a, n, axis, norm, True, "ifft")
 
 
-@composite(np.fft.rfft, samples=_ONE)
+@composite(np.fft.rfft)
 def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     """Discrete Fourier transform of real numbers, the first half."""
     return _forward_real(a, n, axis, norm, "rfft")
 
 
-@composite(np.fft.irfft, samples=_BACK)
+@composite(np.fft.irfft)
 def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     """Inverse of :func:`rfft`."""
     return _backward_real(a, n, axis, norm, "irfft")
 
 
-@composite(np.fft.hfft, samples=_BACK)
+@composite(np.fft.hfft)
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     """Transform of a signal of which the first half is given, the other being its conjugate."""
     return _backward_real(conjugated(as_array(a)), n, axis, OTHER_WAY[_norm(norm)], "hfft")
 
 
-@composite(np.fft.ihfft, samples=_ONE)
+@composite(np.fft.ihfft)
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
     """Inverse of :func:`hfft`."""
     return np.conjugate(_forward_real(a, n, axis, OTHER_WAY[_norm(norm)], "ihfft"))
@@ -187,19 +156,19 @@ def _several(a: Any, s: Any, axes: Any, norm: Any, inverse: bool, name: str) -> 
     return x
 
 
-@composite(np.fft.fftn, samples=_MANY)
+@composite(np.fft.fftn)
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     """Discrete Fourier transform along several axes."""
     return _several(a, s, axes, norm, False, "fftn")
 
 
-@composite(np.fft.ifftn, samples=_MANY)
+@composite(np.fft.ifftn)
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     """Inverse of :func:`fftn`."""
     return _several(a, s, axes, norm, True, "ifftn")
 
 
-@composite(np.fft.rfftn, samples=_MANY)
+@composite(np.fft.rfftn)
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     """Discrete Fourier transform of real numbers along several axes, half of the last one."""
     x = as_array(a)
@@ -210,7 +179,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     return y
 
 
-@composite(np.fft.irfftn, samples=_MANY)
+@composite(np.fft.irfftn)
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     """Inverse of :func:`rfftn`."""
     y = as_array(a)
@@ -225,7 +194,7 @@ def _plane(function: Callable[..., Any], general: Callable[..., Any]) -> None:
         return general(a, s, axes, norm)
 
     plane.__doc__ = f"Same as ``np.fft.{general.__name__}`` along the last two axes."
-    composite(function, name=function.__name__, samples=_TWO)(plane)
+    composite(function, name=function.__name__)(plane)
 
 
 _plane(np.fft.fft2, fftn)

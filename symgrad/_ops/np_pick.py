@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,18 +13,13 @@ from ..errors import ArgumentError, DTypeError, IndexingError, ShapeError
 from .gathers import GATHER
 from .indexing import getitem
 from .np_common import (
-    Sample,
     along,
     as_array,
     as_arrays,
     dims,
     iota,
     is_traced,
-    join,
     lift,
-    numbers,
-    on,
-    on_all,
     part,
     reshaped,
     spread,
@@ -42,14 +36,7 @@ def _indices(value: Any) -> Any:
     return index
 
 
-@composite(
-    np.take,
-    samples=join(
-        on([(4,), (2, 3)], (1,), ([0, -1, 1],), ([[0, 1], [1, 0]],)),
-        on([(2, 3)], (1, 0), (-1, 1), ([0, 1, 1], 0), ([[2, 0]], -1), ([], 1), dtypes=("f8", "f4")),
-        lambda rng: iter([((numbers(rng, (3, 4)), np.array([[2, 0], [-1, 1]])), {"axis": 1})]),
-    ),
-)
+@composite(np.take)
 def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Any:
     """Read elements along an axis at integer positions."""
     if mode not in ("raise", "clip", "wrap"):
@@ -70,15 +57,7 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") 
     return getitem(lift(x, index), (*(slice(None),) * axis, index))
 
 
-def _along_axis(rng: np.random.Generator) -> Any:
-    for shape, index_shape, axis in (
-        ((4,), (2,), 0), ((3, 4), (3, 2), 1), ((3, 4), (1, 4), 0), ((3, 4), (3, 1), -1),
-        ((2, 3, 2), (2, 2, 2), 1), ((3, 4), (5,), None),
-    ):  # fmt: skip
-        yield (numbers(rng, shape), rng.integers(-2, 2, index_shape), axis), {}
-
-
-@composite(np.take_along_axis, samples=_along_axis)
+@composite(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     """Read elements at positions along one axis, matched along the others."""
     x, index = as_array(arr), _indices(indices)
@@ -104,13 +83,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     return GATHER(x, *places, axes=tuple(range(x.ndim)), at=0)
 
 
-@composite(
-    np.delete,
-    samples=join(
-        on([(4,), (2, 3)], (1,), (-1,), ([0, 2],), (slice(0, 2),)),
-        on([(2, 3)], (1, 1), ([0, -1], 1), (0, 0)),
-    ),
-)
+@composite(np.delete)
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """Leave out elements at constant places."""
     x = as_array(arr)
@@ -127,20 +100,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     return take(x, np.delete(np.arange(int(x.shape[axis])), obj), axis)
 
 
-@composite(
-    np.insert,
-    samples=lambda rng: iter(
-        [
-            ((numbers(rng, 4), 1, 5.0), {}),
-            ((numbers(rng, (2, 3)), -1, numbers(rng, 2)), {}),
-            ((numbers(rng, 4), [3, 0], numbers(rng, 2)), {}),
-            ((numbers(rng, 4), slice(0, 4, 2), numbers(rng, 2)), {}),
-            ((numbers(rng, 4, "f4"), [2], numbers(rng, 3)), {"axis": 0}),
-            ((numbers(rng, (2, 3)), 1, numbers(rng, 2)), {"axis": 1}),
-            ((numbers(rng, (2, 3)), [0, 3], numbers(rng, (2, 2))), {"axis": -1}),
-        ]
-    ),
-)
+@composite(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """Put values before constant places."""
     x = as_array(arr)
@@ -184,15 +144,7 @@ def _constant_places(name: str, obj: Any) -> None:
 # ---------------------------------------------------------------- choices
 
 
-@composite(
-    np.clip,
-    samples=join(
-        on([(), (5,), (2, 3)], (-0.5, 0.5), (None, 0.0), (0.0, None), {"min": -0.5, "max": 0.7}),
-        on([(5,)], (-1, 2), dtypes=("f4", "i4")),
-        on_all([((2, 3), (3,), ()), ((3,), (2, 3), (2, 1))]),
-    ),
-    convention="equal shares where a bound is met exactly",
-)
+@composite(np.clip, convention="equal shares where a bound is met exactly")
 def clip(
     a: Any,
     a_min: Any = None,
@@ -217,14 +169,7 @@ def _whole(value: Any) -> bool:
     return type(value) is int or isinstance(value, Size)
 
 
-def _choices(rng: np.random.Generator) -> Iterator[Sample]:
-    x, y = numbers(rng, (2, 3)), numbers(rng, (3,))
-    yield ([x < 0, x > 0.5], [x, y]), {}
-    yield ([x < 0, y > 0], [x * 2, 1.0], -1.0), {}
-    yield ([y.astype("f4") < 0], [y.astype("f4")], 0), {}
-
-
-@composite(np.select, samples=_choices)
+@composite(np.select)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """Of several choices, the first whose condition holds."""
     if len(condlist) != len(choicelist) or not len(condlist):

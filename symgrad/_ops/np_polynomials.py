@@ -15,11 +15,8 @@ from .np_common import (
     conjugated,
     iota,
     is_traced,
-    join,
     join_parts,
     lift,
-    on,
-    on_all,
     spread,
 )
 
@@ -34,13 +31,7 @@ def _coefficients(p: Any) -> Any:
     return c
 
 
-@composite(
-    np.polyval,
-    samples=join(
-        on_all([((4,), (3,)), ((4,), ()), ((1,), (2, 3)), ((3,), (2, 2))]),
-        on_all([((3,), (2,))], dtypes=("i4", "f4")),
-    ),
-)
+@composite(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
     """Value of a polynomial, by Horner's rule."""
     p, x = _coefficients(p), as_array(x)
@@ -50,10 +41,7 @@ def polyval(p: Any, x: Any) -> Any:
     return y
 
 
-_TWO = on_all([((3,), (2,)), ((2,), (3,)), ((3,), (3,))])
-
-
-@composite(np.polyadd, samples=_TWO)
+@composite(np.polyadd)
 def polyadd(a1: Any, a2: Any) -> Any:
     """Sum of two polynomials."""
     a, b = _coefficients(a1), _coefficients(a2)
@@ -61,19 +49,19 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return np.pad(a, (max(-missing, 0), 0)) + np.pad(b, (max(missing, 0), 0))
 
 
-@composite(np.polysub, samples=_TWO)
+@composite(np.polysub)
 def polysub(a1: Any, a2: Any) -> Any:
     """Difference of two polynomials."""
     return polyadd(a1, -_coefficients(a2))
 
 
-@composite(np.polymul, samples=_TWO)
+@composite(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
     """Product of two polynomials."""
     return np.convolve(_coefficients(a1), _coefficients(a2))
 
 
-@composite(np.polyder, samples=on([(4,)], (), (2,), (0,)))
+@composite(np.polyder)
 def polyder(p: Any, m: int = 1) -> Any:
     """Derivative of a polynomial."""
     c = _coefficients(p)
@@ -83,7 +71,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return c
 
 
-@composite(np.polyint, samples=on([(3,)], (), (2,), {"k": 1.5}, {"m": 2, "k": [1.0, 2.0]}))
+@composite(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """Integral of a polynomial, with given constants."""
     c = _coefficients(p)
@@ -96,7 +84,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return c
 
 
-@composite(np.poly, samples=on([(3,), (1,)]))
+@composite(np.poly)
 def poly(seq_of_zeros: Any) -> Any:
     """Polynomial with given zeros."""
     zeros = _coefficients(seq_of_zeros)
@@ -107,7 +95,7 @@ def poly(seq_of_zeros: Any) -> Any:
     return c
 
 
-@composite(np.vander, samples=on([(4,)], (), (3,), (0,), (1,), {"increasing": True}))
+@composite(np.vander)
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     """Matrix of the powers of a vector."""
     v = as_array(x)
@@ -126,15 +114,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     return powers if increasing else powers[:, ::-1]
 
 
-@composite(
-    np.polyfit,
-    samples=join(
-        on_all([((6,), (6,))], (2,), (0,)),
-        on_all([((6,), (6, 2))], (1,)),
-        lambda rng: iter([((rng.standard_normal(6), rng.standard_normal(6), 1),
-                           {"w": 1 + rng.random(6)})]),
-    ),
-)  # fmt: skip
+@composite(np.polyfit)
 def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: Any = False, w: Any = None,
             cov: Any = False) -> Any:  # fmt: skip
     """Polynomial that fits values best, by least squares."""
@@ -165,13 +145,7 @@ def _observations(m: Any, y: Any, rowvar: bool) -> Any:
     return x
 
 
-@composite(
-    np.cov,
-    samples=join(
-        on([(5,), (3, 4)], {}, {"bias": True}, {"rowvar": False}, {"ddof": 0}),
-        on_all([((5,), (5,)), ((2, 4), (4,))]),
-    ),
-)
+@composite(np.cov)
 def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None,
         fweights: Any = None, aweights: Any = None, *, dtype: Any = None) -> Any:  # fmt: skip
     """Covariances of variables that are rows."""
@@ -186,7 +160,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     return np.squeeze(centred @ conjugated(centred.T) / (free if free > 0 else 0.0))
 
 
-@composite(np.corrcoef, samples=join(on([(3, 4)], {}, {"rowvar": False}), on_all([((5,), (5,))])))
+@composite(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
     """Correlations of variables that are rows."""
     c = cov(x, y, rowvar, dtype=dtype)
@@ -204,14 +178,7 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer, Size)) and not is_traced(value)
 
 
-@composite(
-    np.geomspace,
-    samples=lambda rng: iter([
-        ((np.array(1.5), np.array(20.0), 5), {}),
-        ((np.array([1.0, 2.0]), np.array([3.0, 9.0]), 4), {"axis": 1}),
-        ((np.array(1.5), np.array(20.0), 4), {"endpoint": False}),
-    ]),
-)  # fmt: skip
+@composite(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None,
               axis: int = 0) -> Any:  # fmt: skip
     """Numbers that are evenly spaced on a logarithmic scale, between two numbers of one sign."""

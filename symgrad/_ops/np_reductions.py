@@ -12,18 +12,9 @@ from .._op import Op, Reduce, composite
 from .._shapes import as_dim, hint
 from .._state import now
 from ..errors import ArgumentError, NumberError, ShapeError, UnsupportedError
-from .np_common import as_array, declared, dims, join, on, reshaped, sum_type
+from .np_common import as_array, declared, dims, reshaped, sum_type
 from .reductions import ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM, kept
 from .scans import CUMPROD, CUMSUM
-
-SHAPES = ((), (4,), (2, 3), (2, 3, 4))
-AXES: tuple[dict[str, Any], ...] = ({}, {"axis": -1}, {"axis": 0, "keepdims": True})
-REDUCED = join(
-    on(SHAPES, {}, {"keepdims": True}),
-    on(SHAPES[1:], *AXES[1:]),
-    on(SHAPES[2:], {"axis": (0, -1)}, {"axis": 1}, {"axis": (1, 0), "keepdims": True}),
-    on([(2, 3)], {}, {"axis": 0}, dtypes=("f4", "i4", "?")),
-)
 
 
 def fold(op: Op, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -51,15 +42,6 @@ def chosen(x: Any, where: Any, other: Any) -> Any:
     return x if where is True else np.where(mask_of(where, x), x, as_array(other).astype(x.dtype))
 
 
-def masked(**options: Any) -> Any:
-    """Return samples of reductions with a mask, with further options."""
-    rows, columns = np.array([[False], [True]]), np.array([True, False, True])
-    return join(
-        on([(2, 3)], {"where": rows, **options}, dtypes=("f8", "f4", "i4")),
-        on([(2, 3)], {"where": columns, "axis": 1, "keepdims": True, **options}),
-    )
-
-
 def _require_free_order(where: Any, initial: Any) -> None:
     if now().promised and not (where is True and initial is None):
         raise UnsupportedError("sums with where= or initial= are not traced with rounding='numpy'")
@@ -82,11 +64,7 @@ def _adding(function: Any, op: Op, doc: str) -> Any:
         return y if initial is None else empty(y, as_array(initial, x.dtype))
 
     total.__doc__ = doc
-    samples = join(
-        REDUCED, on([(0, 3), (0,)], {"axis": 0}), on([(2, 3)], (0, "f8"), dtypes=("f4",)),
-        masked(), masked(initial=2.0), on([(0, 3)], {"axis": 0, "initial": 3.0}),
-    )  # fmt: skip
-    return composite(function, name=function.__name__, samples=samples)(total)
+    return composite(function, name=function.__name__)(total)
 
 
 sum_ = _adding(np.sum, SUM, "Sum over axes.")
@@ -122,10 +100,7 @@ def _extremum(functions: tuple[Callable[..., Any], ...], op: Reduce, doc: str) -
         return larger(fold(op, chosen(x, where, first), axis, keepdims), first)
 
     extremum.__doc__ = doc
-    samples = join(REDUCED, masked(initial=0.5), on([(2, 3), (0, 3)], {"axis": 0, "initial": 0.5}))
-    return composite(*functions, name=name, samples=samples, convention="equal shares among ties")(
-        extremum
-    )
+    return composite(*functions, name=name, convention="equal shares among ties")(extremum)
 
 
 max_ = _extremum((np.max, np.amax), MAX, "Maximum over axes; nan if one is nan.")
@@ -139,11 +114,7 @@ def largest(x: Any, axis: Any, keepdims: bool = False) -> Any:
     return np.sum(x, axis=axis, keepdims=keepdims)
 
 
-@composite(
-    np.ptp,
-    samples=join(on(SHAPES, {"keepdims": True}, {}), on(SHAPES[1:], *AXES)),
-    convention="equal shares among ties",
-)
+@composite(np.ptp, convention="equal shares among ties")
 def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """Maximum less minimum over axes."""
     return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
@@ -161,12 +132,7 @@ def _place(function: Any, op: Op, doc: str) -> Any:
         return np.expand_dims(y, axis) if keepdims else y
 
     place.__doc__ = doc
-    samples = join(
-        on(SHAPES, {}, {"keepdims": True}),
-        on(SHAPES[1:], *AXES),
-        on([(2, 3)], {"axis": 0}, dtypes=("f4", "i4", "?")),
-    )
-    return composite(function, name=function.__name__, samples=samples, differentiable=False)(place)
+    return composite(function, name=function.__name__, differentiable=False)(place)
 
 
 argmax = _place(np.argmax, ARGMAX, "Index of the first maximum.")
@@ -184,7 +150,7 @@ def _truth(function: Any, op: Reduce, doc: str) -> Any:
 
     truth.__doc__ = doc
     return composite(
-        function, name=function.__name__, samples=join(REDUCED, masked()), differentiable=False
+        function, name=function.__name__, differentiable=False
     )(truth)  # fmt: skip
 
 
@@ -192,20 +158,13 @@ any_ = _truth(np.any, ANY, "Whether one element is true (not zero).")
 all_ = _truth(np.all, ALL, "Whether all elements are true (not zero).")
 
 
-@composite(np.count_nonzero, samples=REDUCED, differentiable=False)
+@composite(np.count_nonzero, differentiable=False)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """How many elements are not zero."""
     return np.sum(as_array(a).astype(np.bool_), axis=axis, keepdims=keepdims)
 
 
 # ---------------------------------------------------------------- running sums
-
-RUNNING = join(
-    on(SHAPES),
-    on(SHAPES[1:], (0,), {"axis": -1}),
-    on([(2, 3)], (), (1,), dtypes=("f4", "i4", "?")),
-    on([(0, 2)], (0,)),
-)
 
 
 def _running(op: Op, a: Any, axis: int | None, dtype: Any) -> Any:
@@ -216,13 +175,13 @@ def _running(op: Op, a: Any, axis: int | None, dtype: Any) -> Any:
     return op(x, axis=normalize_axis(axis, x.ndim), reverse=False)
 
 
-@composite(np.cumsum, samples=RUNNING)
+@composite(np.cumsum)
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running sum along an axis."""
     return _running(CUMSUM, a, axis, dtype)
 
 
-@composite(np.cumprod, samples=RUNNING)
+@composite(np.cumprod)
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running product along an axis."""
     return _running(CUMPROD, a, axis, dtype)
@@ -243,11 +202,7 @@ def _cumulative(name: str, op: Op, start: int, doc: str) -> None:
         return np.concatenate([first, y], axis)
 
     cumulative.__doc__ = doc
-    samples = join(
-        on([(4,)], {}, {"include_initial": True}, dtypes=("f8", "i4")),
-        on([(2, 3)], {"axis": -1}, {"axis": 0, "include_initial": True}),
-    )
-    composite(*declared(name), name=name, samples=samples)(cumulative)
+    composite(*declared(name), name=name)(cumulative)
 
 
 _cumulative("cumulative_sum", CUMSUM, 0, "Running sum along an axis, from 0 if asked for.")

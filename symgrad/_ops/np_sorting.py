@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,10 @@ from .._state import now
 from ..errors import ArgumentError, DTypeError, ShapeError, TraceError, UnsupportedError
 from .complex_order import as_complex_type
 from .np_common import (
-    Sample,
     as_array,
     as_float,
     is_traced,
-    join,
     lift,
-    numbers,
-    on,
     permute,
     reshaped,
     sizes,
@@ -53,30 +48,20 @@ def _sorted(x: Any, axis: int) -> Any:
     return np.moveaxis(np.take_along_axis(last, _order(last), -1), -1, axis)
 
 
-_KINDS = join(
-    on([(5,), (3, 4)], {}, {"axis": 0}, {"axis": None}, dtypes=("f8", "i4")),
-    on([(2, 3, 4)], {"axis": 1}, {"axis": -1, "kind": "stable"}),
-    on([(6,)], {}, dtypes=("?", "f4")),
-    lambda rng: iter([((np.array([2.0, np.nan, -np.inf, 0.0, -0.0, np.inf]),), {})]),
-)
-
-
-@composite(np.sort, samples=_KINDS, convention=TIES)
+@composite(np.sort, convention=TIES)
 def sort(a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *,
          stable: Any = None) -> Any:  # fmt: skip
     """Sort along an axis."""
     return _sorted(*_along(a, axis))
 
 
-@composite(np.sort_complex, samples=on([(5,), (3, 4)], {}, dtypes=("f8", "f4")),
-           convention=TIES)  # fmt: skip
+@composite(np.sort_complex, convention=TIES)
 def sort_complex(a: Any) -> Any:
     """Sort along the last axis, as complex numbers."""
     return as_complex_type(as_float(np.sort(as_array(a))))
 
 
-@composite(np.argsort, samples=on([(5,), (3, 4)], {}, {"axis": 0}, {"axis": None}),
-           differentiable=False)  # fmt: skip
+@composite(np.argsort, differentiable=False)
 def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *,
             stable: Any = None) -> Any:  # fmt: skip
     """Positions that sort along an axis; equal elements keep their order."""
@@ -112,10 +97,7 @@ def _require_places(kth: Any, size: Any) -> None:
             raise ShapeError(f"partition: place {k} is out of bounds for an axis of size {size}")
 
 
-_PARTITIONED = on([(4,), (3, 4)], ((0, 1, 2, 3),), dtypes=("f8", "i4"))
-
-
-@composite(np.partition, samples=_PARTITIONED, convention=TIES)
+@composite(np.partition, convention=TIES)
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect",
               order: None = None) -> Any:  # fmt: skip
     """Sort far enough that some places are right; here all are."""
@@ -124,7 +106,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     return _sorted(x, axis)
 
 
-@composite(np.argpartition, samples=_PARTITIONED, differentiable=False)
+@composite(np.argpartition, differentiable=False)
 def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect",
                  order: None = None) -> Any:  # fmt: skip
     """Positions of a partition; here those of the sorted array."""
@@ -133,12 +115,7 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introsele
     return argsort(x, axis)
 
 
-def _keys(rng: np.random.Generator) -> Iterator[Sample]:
-    yield ((numbers(rng, 5), numbers(rng, 5)),), {}
-    yield ((np.array([2, 1, 2, 0]), np.array([1, 1, 0, 0])),), {}
-
-
-@composite(np.lexsort, samples=_keys, differentiable=False)
+@composite(np.lexsort, differentiable=False)
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """Positions that sort by several keys, the last one first."""
     rows = [np.moveaxis(as_array(k), axis, -1) for k in keys]
@@ -178,15 +155,7 @@ def count_below(a: Any, v: Any, side: str) -> Any:
     return low
 
 
-def _searched(rng: np.random.Generator) -> Iterator[Sample]:
-    a = np.sort(numbers(rng, 7))
-    for v in (numbers(rng, ()), numbers(rng, 5), numbers(rng, (2, 3)), a):
-        for side in ("left", "right"):
-            yield (a, v), {"side": side}
-    yield (np.array([1, 2, 2, 5]), np.array([0, 2, 6, 5])), {}
-
-
-@composite(np.searchsorted, samples=_searched, differentiable=False)
+@composite(np.searchsorted, differentiable=False)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """Positions at which values go into a sorted vector."""
     a, v = as_array(a), as_array(v)
@@ -198,13 +167,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     return count_below(a if sorter is None else np.take(a, sorter), v, side)
 
 
-def _binned(rng: np.random.Generator) -> Iterator[Sample]:
-    for bins in (np.array([-1.0, 0.0, 0.5, 2.0]), np.array([2.0, 0.5, 0.0, -1.0])):
-        for right in (False, True):
-            yield (numbers(rng, (2, 3)), bins), {"right": right}
-
-
-@composite(np.digitize, samples=_binned, differentiable=False)
+@composite(np.digitize, differentiable=False)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Which bin each value falls into."""
     edges = as_array(bins)
@@ -213,14 +176,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return np.where(edges[0] > edges[-1], down, up)
 
 
-@composite(
-    np.isin,
-    samples=lambda rng: iter([
-        ((rng.integers(0, 5, (2, 3)), np.array([1, 3])), {}),
-        ((rng.integers(0, 5, 4), np.array([1, 3])), {"invert": True}),
-    ]),
-    differentiable=False,
-)  # fmt: skip
+@composite(np.isin, differentiable=False)
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
          kind: Any = None) -> Any:  # fmt: skip
     """Where an element is one of some others."""
@@ -329,19 +285,7 @@ def _real(a: Any, name: str) -> Any:
     return x
 
 
-def _levels(*levels: Any) -> Any:
-    return join(
-        on([(5,), (3, 4)], *((q,) for q in levels)),
-        on([(3, 4)], *({"q": q, "axis": 0, "keepdims": True} for q in levels)),
-        on([(2, 3, 4)], *({"q": q, "axis": (0, 2)} for q in levels)),
-        on([(7,)], *({"q": levels[0], "method": m}
-                     for m in ("lower", "higher", "nearest", "midpoint", "hazen", "weibull",
-                               "median_unbiased", "interpolated_inverted_cdf"))),
-        on([(7,)], (levels[0],), dtypes=("i4", "f4")),
-    )  # fmt: skip
-
-
-def _define_quantiles(name: str, scale: float, skip: bool, levels: Any) -> None:
+def _define_quantiles(name: str, scale: float, skip: bool) -> None:
     def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear",
                  keepdims: bool = False, overwrite_input: bool = False) -> Any:  # fmt: skip
         q = q if scale == 1 else q / scale if isinstance(q, (int, float)) else as_array(q) / scale
@@ -349,23 +293,16 @@ def _define_quantiles(name: str, scale: float, skip: bool, levels: Any) -> None:
 
     what = "Quantiles" if scale == 1 else "Percentiles"
     quantile.__doc__ = f"{what} over axes{', nan left out' if skip else ''}."
-    composite(getattr(np, name), name=name, samples=_levels(*levels), convention=TIES)(quantile)
+    composite(getattr(np, name), name=name, convention=TIES)(quantile)
 
 
-_define_quantiles("quantile", 1.0, False, (0.3, [0.0, 0.5, 1.0], 0.75))
-_define_quantiles("percentile", 100.0, False, (30.0, [0, 50, 100], 75))
-_define_quantiles("nanquantile", 1.0, True, (0.3, [0.0, 0.5, 1.0], 0.75))
-_define_quantiles("nanpercentile", 100.0, True, (30.0, [0, 50, 100], 75))
-
-_MIDDLES = join(
-    on([(5,), (4,), (3, 4)], {}),
-    on([(3, 4)], {"axis": 0}, {"axis": (0, 1), "keepdims": True}),
-    on([(5,)], {}, dtypes=("i4", "f4")),
-    lambda rng: iter([((np.array([2.0, np.nan, 1.0, 5.0]),), {})]),
-)
+_define_quantiles("quantile", 1.0, False)
+_define_quantiles("percentile", 100.0, False)
+_define_quantiles("nanquantile", 1.0, True)
+_define_quantiles("nanpercentile", 100.0, True)
 
 
-@composite(np.median, samples=_MIDDLES, convention=TIES)
+@composite(np.median, convention=TIES)
 def median(a: Any, axis: Any = None, *, keepdims: bool = False,
            overwrite_input: bool = False) -> Any:  # fmt: skip
     """Median over axes."""
@@ -375,7 +312,7 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False,
     return _quantile(a, 0.5, axis, None, keepdims, False)
 
 
-@composite(np.nanmedian, samples=_MIDDLES, convention=TIES)
+@composite(np.nanmedian, convention=TIES)
 def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False,
               overwrite_input: bool = False) -> Any:  # fmt: skip
     """Median over axes, nan left out."""

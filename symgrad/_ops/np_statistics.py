@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,21 +12,17 @@ from .._op import Op, composite
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from .gathers import SCATTER
 from .np_common import (
-    Sample,
     abs_square,
     as_array,
     as_float,
     dims,
     iota,
     is_traced,
-    join,
     lift,
-    numbers,
-    on,
     reshaped,
     spread,
 )
-from .np_reductions import REDUCED, RUNNING, chosen, fold, mask_of, masked, not_empty
+from .np_reductions import chosen, fold, mask_of, not_empty
 from .np_sorting import count_below
 from .reductions import MAX, MIN
 
@@ -57,7 +52,7 @@ def _float(a: Any, dtype: Any) -> Any:
     return x.astype(np.dtype(dtype))
 
 
-@composite(np.mean, samples=join(REDUCED, masked()))
+@composite(np.mean)
 def mean(
     a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
 ) -> Any:
@@ -75,15 +70,6 @@ def _count(x: Any, axis: Any, where: Any, keepdims: bool) -> Any:
     return np.sum(mask_of(where, x), axis=axis, dtype=kind, keepdims=keepdims)
 
 
-SPREAD = join(
-    REDUCED,
-    on([(4,), (2, 3)], {"ddof": 1}, {"correction": 1}),
-    on([(2, 3)], {"ddof": 1, "axis": 1, "keepdims": True}, {"axis": 0, "ddof": 0.5}),
-    masked(),
-    masked(ddof=1),
-)
-
-
 def _degrees(number: Any, ddof: Any, correction: Any) -> Any:
     if correction is not None and ddof != 0:
         raise ArgumentError("give ddof or correction, not both")
@@ -96,7 +82,7 @@ def _degrees(number: Any, ddof: Any, correction: Any) -> Any:
     return max(0, free)
 
 
-@composite(np.var, samples=SPREAD)
+@composite(np.var)
 def var(
     a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False,
     correction: Any = None, mean: Any = None, where: Any = True,
@@ -109,7 +95,7 @@ def var(
     return total / _degrees(_count(x, axis, where, keepdims), ddof, correction)
 
 
-@composite(np.std, samples=SPREAD, convention="derivative 0 where all elements are equal")
+@composite(np.std, convention="derivative 0 where all elements are equal")
 def std(
     a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False,
     correction: Any = None, mean: Any = None, where: Any = True,
@@ -119,19 +105,7 @@ def std(
     return root(var(a, axis, dtype, where=where, **options))
 
 
-def _weighted(rng: np.random.Generator) -> Iterator[Sample]:
-    x, w = numbers(rng, (2, 3)), rng.uniform(0.5, 2, (2, 3))
-    yield (x,), {}
-    yield (x,), {"axis": 1, "keepdims": True}
-    yield (x, None, w), {}
-    yield (x, 1, w), {}
-    yield (x, -1, w[0]), {"keepdims": True}
-    yield (x, 0, [1.0, 3.0]), {"returned": True}
-    yield (numbers(rng, (2, 3, 4)), (2, 0), rng.uniform(0.5, 2, (4, 2))), {}
-    yield (numbers(rng, (3,), "i4"), None, numbers(rng, (3,)) ** 2 + 0.5), {}
-
-
-@composite(np.average, samples=_weighted)
+@composite(np.average)
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
@@ -168,15 +142,6 @@ def average(
 # ---------------------------------------------------------------- skipping nan
 
 
-def _with_nans(rng: np.random.Generator) -> Iterator[Sample]:
-    x = numbers(rng, (3, 4))
-    x[0, 1] = x[2, 0] = x[2, 3] = np.nan
-    for options in ({}, {"axis": 0}, {"axis": -1, "keepdims": True}, {"axis": (0, 1)}):
-        yield (x,), options
-    yield (numbers(rng, (2, 3)),), {"axis": 1}
-    yield (numbers(rng, (2, 3), "i4"),), {"axis": 1}
-
-
 def _filled(x: Any, fill: int) -> Any:
     return np.where(np.isnan(x), fill, x) if x.dtype.kind in "fc" else x
 
@@ -186,7 +151,7 @@ def _skipping(function: Any, plain: Any, fill: int, doc: str) -> Any:
         return plain(_filled(as_array(a), fill), axis=axis, dtype=dtype, keepdims=keepdims)
 
     skipping.__doc__ = doc
-    return composite(function, name=function.__name__, samples=_with_nans)(skipping)
+    return composite(function, name=function.__name__)(skipping)
 
 
 nansum = _skipping(np.nansum, np.sum, 0, "Sum over axes without the nans.")
@@ -198,7 +163,7 @@ def _running(function: Any, plain: Any, fill: int, doc: str) -> Any:
         return plain(_filled(as_array(a), fill), axis=axis, dtype=dtype)
 
     running.__doc__ = doc
-    return composite(function, name=function.__name__, samples=RUNNING)(running)
+    return composite(function, name=function.__name__)(running)
 
 
 nancumsum = _running(np.nancumsum, np.cumsum, 0, "Running sum along an axis, nan as 0.")
@@ -216,9 +181,9 @@ def _extremum(function: Any, op: Op, fill: float, doc: str) -> Any:
         return np.where(np.all(missing, axis=axis, keepdims=keepdims), np.nan, best)
 
     extremum.__doc__ = doc
-    return composite(
-        function, name=function.__name__, samples=_with_nans, convention="equal shares among ties"
-    )(extremum)
+    return composite(function, name=function.__name__, convention="equal shares among ties")(
+        extremum
+    )
 
 
 nanmax = _extremum(np.nanmax, MAX, -np.inf, "Maximum over axes without the nans.")
@@ -229,14 +194,14 @@ def _present(x: Any, axis: Any, keepdims: bool) -> Any:
     return np.sum(~np.isnan(x), axis=axis, keepdims=keepdims).astype(x.real.dtype)
 
 
-@composite(np.nanmean, samples=_with_nans)
+@composite(np.nanmean)
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
     """Mean over axes without the nans."""
     x = _float(a, dtype)
     return np.nansum(x, axis=axis, keepdims=keepdims) / _present(x, axis, keepdims)
 
 
-@composite(np.nanvar, samples=_with_nans)
+@composite(np.nanvar)
 def nanvar(
     a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False
 ) -> Any:
@@ -249,9 +214,7 @@ def nanvar(
     return np.where(free > 0, total / np.where(free > 0, free, 1), np.nan)
 
 
-@composite(
-    np.nanstd, samples=_with_nans, convention="derivative 0 where all elements are equal"
-)  # fmt: skip
+@composite(np.nanstd, convention="derivative 0 where all elements are equal")
 def nanstd(
     a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False
 ) -> Any:
@@ -260,13 +223,6 @@ def nanstd(
 
 
 # ---------------------------------------------------------------- histograms
-
-
-def _bins(rng: np.random.Generator) -> Iterator[Sample]:
-    x = numbers(rng, 9)
-    yield (x, 4), {}
-    yield (x.reshape(3, 3), 3), {"range": (-0.5, 0.75)}
-    yield (np.full(3, 2), 3), {}  # no derivative where all are equal
 
 
 def _edges(x: Any, bins: Any, span: Any) -> Any:
@@ -299,23 +255,13 @@ def _edges(x: Any, bins: Any, span: Any) -> Any:
     return np.where(place == n, last, place * ((last - first) / n) + first)
 
 
-@composite(np.histogram_bin_edges, samples=_bins)
+@composite(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # noqa: A002
     """Edges of equal bins between the smallest and the largest element, or within ``range``."""
     return _edges(as_array(a).reshape(-1), bins, range)
 
 
-def _weighted_bins(rng: np.random.Generator) -> Iterator[Sample]:
-    for args, options in _bins(rng):
-        yield args, options
-        yield args, {**options, "weights": numbers(rng, args[0].shape)}
-    yield (numbers(rng, 9), 2), {"density": True}
-    yield (numbers(rng, 9), 3), {"weights": numbers(rng, 9).astype(np.float32)}
-    yield (numbers(rng, 9), 3), {"weights": np.arange(9, dtype=np.int8)}
-
-
-@composite(np.histogram, samples=_weighted_bins,
-           convention="counts are constant, sums of weights depend on the weights")  # fmt: skip
+@composite(np.histogram, convention="counts are constant, sums of weights depend on the weights")
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,  # noqa: A002
               weights: Any = None) -> Any:  # fmt: skip
     """Count the elements in each bin, or add up their weights; also return the bins' edges."""

@@ -190,21 +190,21 @@ KVE: Op = order_family(
 # ---------------------------------------------------------------- relatives
 
 
-@relative(sc.kn, "Modified Bessel function of a whole order.", (2, 2), (0.5, 3))
+@relative(sc.kn, "Modified Bessel function of a whole order.")
 def kn(n: Any, x: Any) -> Any:
     return sc.kv(n * 1.0, x)
 
 
-@relative(sc.yn, "Bessel function of the second kind of a whole order.", (2, 2), (0.5, 3))
+@relative(sc.yn, "Bessel function of the second kind of a whole order.")
 def yn(n: Any, x: Any) -> Any:
     return sc.yv(n * 1.0, x)
 
 
-@relative(sc.jve, "Bessel function, scaled: of a real argument, not at all.", (0.5, 2), (0.5, 3))
+@relative(sc.jve, "Bessel function, scaled: of a real argument, not at all.")
 def jve(v: Any, x: Any) -> Any:
     return sc.jv(v, x)
 
 
-@relative(sc.yve, "Bessel function, scaled: of a real argument, not at all.", (0.5, 2), (0.5, 3))
+@relative(sc.yve, "Bessel function, scaled: of a real argument, not at all.")
 def yve(v: Any, x: Any) -> Any:
     return sc.yv(v, x)

@@ -157,16 +157,18 @@ CARLSON_G = _symmetric(
 )  # fmt: skip
 
 
-@relative(sc.elliprd, "Carlson's integral R_D, symmetric in its first two arguments.", (0.2, 1),
-          (1, 2), (2, 5))  # fmt: skip
+@relative(sc.elliprd, "Carlson's integral R_D, symmetric in its first two arguments.")
 def elliprd(x: Any, y: Any, z: Any) -> Any:
     x, y, z = _reals("elliprd", x, y, z)
     zeros = (x + y == 0) | (z == 0)
     return carlson_ends(carlson_second(x, y, z), least_of(x, y, z), zeros, x + y + z)
 
 
-@relative(sc.elliprj, "Carlson's integral R_J.", (0.2, 1), (1, 2), (2, 5), (0.5, 4),
-          convention="nan for p < 0, and for p beyond 1e9 times the others")  # fmt: skip
+@relative(
+    sc.elliprj,
+    "Carlson's integral R_J.",
+    convention="nan for p < 0, and for p beyond 1e9 times the others",
+)
 def elliprj(x: Any, y: Any, z: Any, p: Any) -> Any:
     x, y, z, p = _reals("elliprj", x, y, z, p)
     zeros = (x + y == 0) | (x + z == 0) | (y + z == 0) | (p == 0)
@@ -174,8 +176,7 @@ def elliprj(x: Any, y: Any, z: Any, p: Any) -> Any:
     return carlson_ends(_third(x, y, z, p), np.minimum(least_of(x, y, z), p), zeros, x + y + z + p)
 
 
-@relative(sc.elliprc, "Carlson's integral R_C; Cauchy's principal value for negative y.",
-          (0.2, 1), (1, 2))  # fmt: skip
+@relative(sc.elliprc, "Carlson's integral R_C; Cauchy's principal value for negative y.")
 def elliprc(x: Any, y: Any) -> Any:
     x, y = _reals("elliprc", x, y)
     left = y < 0

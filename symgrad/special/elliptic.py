@@ -360,7 +360,7 @@ ELLIPKM1 = define(
 )  # fmt: skip
 
 
-@relative(sc.agm, "Arithmetic-geometric mean of positive numbers.", (0.5, 2), (3, 4))
+@relative(sc.agm, "Arithmetic-geometric mean of positive numbers.")
 def agm(a: Any, b: Any) -> Any:
     total = a + b
     return math.pi / 4 * total / sc.ellipkm1(4 * (a / total) * (b / total))

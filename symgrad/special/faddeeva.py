@@ -24,14 +24,14 @@ trapezoidal rules, SIAM J. Numer. Anal. 59, 2021; NIST Digital Library of Mathem
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._late import special as sc
 from .._op import HIGHEST, Evidence, Op, Positive, Real, Words, composite
-from .._ops.np_common import Sample, join_parts
+from .._ops.np_common import join_parts
 from . import precisely
 from .normal import bell
 from .records import in_doubles
@@ -293,12 +293,7 @@ VOIGT_IMAG: Op = in_doubles(
 )  # fmt: skip
 
 
-def _plane(rng: np.random.Generator) -> Iterator[Sample]:
-    yield (rng.uniform(-3, 3, 5),), {}
-    yield (rng.uniform(-3, 3, 5) + 1j * rng.uniform(0, 3, 5),), {}
-
-
-@composite(sc.wofz, name="wofz", samples=_plane)
+@composite(sc.wofz, name="wofz")
 def wofz(z: Any) -> Any:
     """Faddeeva's function, ``exp(-z*z)*erfc(-i*z)``."""
     x, y = np.real(z), np.imag(z)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from .._op import (
     define,
     refuse,
 )
-from .._ops.np_common import Sample, as_array, as_float
+from .._ops.np_common import as_array, as_float
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_sum
 from . import complex_parts
 from .differences import digamma_by_sums
@@ -209,8 +208,7 @@ ZETA: Op = define(
 )  # fmt: skip
 
 
-@relative(sc.zeta, "Hurwitz's zeta function, or Riemann's without q.", (1.5, 6), (0.2, 9),
-          convention=ORDER)  # fmt: skip
+@relative(sc.zeta, "Hurwitz's zeta function, or Riemann's without q.", convention=ORDER)
 def zeta(x: Any, q: Any = None) -> Any:
     return ZETA(x, 1.0 if q is None else q)
 
@@ -245,12 +243,7 @@ def _real(*x: Any) -> Any:
     return [1.0 * as_float(as_array(v)) for v in x]
 
 
-def _pairs(rng: np.random.Generator) -> Iterator[Sample]:
-    yield (rng.uniform(5, 9, 4), 2.0), {}
-    yield (7.0, np.array([0.5, 2.0, 6.5, 9.0, -1.0])), {}
-
-
-@composite(sc.comb, name="comb", samples=_pairs)
+@composite(sc.comb, name="comb")
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     """Number of combinations, as a function of real numbers; 0 where there are none."""
     _inexact(sc.comb, exact)
@@ -263,7 +256,7 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     return np.where(some, found, 0.0)
 
 
-@composite(sc.perm, name="perm", samples=_pairs)
+@composite(sc.perm, name="perm")
 def perm(N: Any, k: Any, exact: bool = False) -> Any:
     """Number of ordered selections, as a function of real numbers; 0 where there are none."""
     _inexact(sc.perm, exact)
@@ -273,12 +266,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:
     return np.where(some, found, 0.0)
 
 
-def _one(rng: np.random.Generator) -> Iterator[Sample]:
-    yield (rng.uniform(0, 9, 3),), {}
-    yield (np.array([-1.5, 3.0]),), {}
-
-
-@composite(sc.factorial, name="factorial", samples=_one)
+@composite(sc.factorial, name="factorial")
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     """``gamma(n + 1)``, and 0 for negative numbers."""
     _inexact(sc.factorial, exact)
@@ -289,12 +277,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
     return np.where(some, sc.gamma(np.where(some, n, 0.0) + 1.0), 0.0)
 
 
-def _dimensions(rng: np.random.Generator) -> Iterator[Sample]:
-    for d in (1, 4):
-        yield (rng.uniform(2, 9, 4), d), {}
-
-
-@composite(sc.multigammaln, name="multigammaln", samples=_dimensions)
+@composite(sc.multigammaln, name="multigammaln")
 def multigammaln(a: Any, d: Any) -> Any:
     """Logarithm of the multivariate gamma function of a known dimension; nan below (d - 1)/2."""
     (a,), d = _real(a), operator.index(d)
@@ -303,7 +286,7 @@ def multigammaln(a: Any, d: Any) -> Any:
     return sum((sc.gammaln(a - 0.5 * j) for j in range(d)), total)
 
 
-@relative(sc.gammasgn, "Sign of the gamma function.", (0.5, 2))
+@relative(sc.gammasgn, "Sign of the gamma function.")
 def gammasgn(x: Any) -> Any:
     (x,) = _real(x)
     whole = np.floor(x)

@@ -155,17 +155,17 @@ NDTRI_EXP: Op = define(
 )  # fmt: skip
 
 
-@relative(sc.fdtri, "F quantile function.", (1, 6), (1, 6), (0.1, 0.9))
+@relative(sc.fdtri, "F quantile function.")
 def fdtri(n: Any, d: Any, p: Any) -> Any:
     x = sc.betaincinv(n / 2.0, d / 2.0, p)
     return d * x / (n * (1 - x))
 
 
-@relative(sc.chdtri, "Inverse of the chi-square survival function.", (1, 6), (0.1, 0.9))
+@relative(sc.chdtri, "Inverse of the chi-square survival function.")
 def chdtri(v: Any, p: Any) -> Any:
     return 2.0 * sc.gammainccinv(v / 2.0, p)
 
 
-@relative(sc.gdtrix, "Gamma quantile function.", (0.5, 2), (1, 4), (0.1, 0.9))
+@relative(sc.gdtrix, "Gamma quantile function.")
 def gdtrix(a: Any, b: Any, p: Any) -> Any:
     return sc.gammaincinv(b, p) / a

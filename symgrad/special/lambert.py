@@ -11,7 +11,6 @@ R. E. Shafer, W. P. Crowley, Algorithm 443, Comm. ACM 16, 1973.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import Evidence, Op, Words, composite
-from .._ops.np_common import Sample, as_array, join_parts
+from .._ops.np_common import as_array, join_parts
 from .._ops.pairs import two_product
 from ..errors import UnsupportedError
 from . import precisely
@@ -93,15 +92,9 @@ LAMBERT_LOWER: Op = in_doubles(
 )  # fmt: skip
 
 
-def _numbers(rng: np.random.Generator) -> Iterator[Sample]:
-    yield (rng.uniform(-0.3, 5, 5),), {}
-    yield (rng.uniform(-0.35, -0.01, 5), -1), {}
-
-
 @composite(
-    sc.lambertw, name="lambertw", samples=_numbers,
-    convention="of real numbers; nan where the branch is not real",
-)  # fmt: skip
+    sc.lambertw, name="lambertw", convention="of real numbers; nan where the branch is not real"
+)
 def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
     """Lambert's function on the branches 0 and -1; to all digits, whatever ``tol``."""
     x = as_array(z)

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._late import special as sc
 from .._op import composite, refuse
-from .._ops.np_common import Sample, as_array, as_float, is_traced, join_parts
+from .._ops.np_common import as_array, as_float, is_traced, join_parts
+from .records import relative
 
 
 def _degree(name: str, n: Any) -> int:
@@ -72,23 +73,7 @@ def _jacobi(x: Any, a: Any, b: Any) -> Callable[[int, Any, Any], Any]:
     return step
 
 
-def of_degree(
-    function: Any, doc: str, *parameters: float
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter the decorated formula as a family of polynomials, for the degrees 0, 1 and 4."""
-
-    def enter(formula: Callable[..., Any]) -> Callable[..., Any]:
-        def samples(rng: np.random.Generator) -> Iterator[Sample]:
-            for n in (0, 1, 4):
-                yield (n, *parameters, rng.uniform(0.1, 0.9, 4)), {}
-
-        formula.__doc__ = doc
-        return composite(function, name=function.__name__, samples=samples)(formula)
-
-    return enter
-
-
-def _polynomial(name: str, parameters: int) -> None:
+def _polynomial(name: str) -> None:
     function = getattr(sc, f"eval_{name}")
 
     def evaluate(n: Any, *rest: Any) -> Any:
@@ -96,42 +81,42 @@ def _polynomial(name: str, parameters: int) -> None:
         return _families(as_float(as_array(rest[-1])), name, _degree(f"eval_{name}", n), a, b)
 
     doc = f"{name.capitalize()} polynomial of a known degree."
-    of_degree(function, doc, *(0.5 + 0.25 * k for k in range(parameters)))(evaluate)
+    relative(function, doc)(evaluate)
 
 
-for _name, _parameters in (
-    ("chebyt", 0), ("chebyu", 0), ("legendre", 0), ("hermite", 0), ("hermitenorm", 0),
-    ("laguerre", 0), ("genlaguerre", 1), ("gegenbauer", 1), ("jacobi", 2),
+for _name in (
+    "chebyt", "chebyu", "legendre", "hermite", "hermitenorm", "laguerre", "genlaguerre",
+    "gegenbauer", "jacobi",
 ):  # fmt: skip
-    _polynomial(_name, _parameters)
+    _polynomial(_name)
 
 
-@of_degree(sc.eval_chebyc, "Chebyshev polynomial of the first kind on [-2, 2].")
+@relative(sc.eval_chebyc, "Chebyshev polynomial of the first kind on [-2, 2].")
 def chebyc(n: Any, x: Any) -> Any:
     return 2.0 * sc.eval_chebyt(n, 0.5 * x)
 
 
-@of_degree(sc.eval_chebys, "Chebyshev polynomial of the second kind on [-2, 2].")
+@relative(sc.eval_chebys, "Chebyshev polynomial of the second kind on [-2, 2].")
 def chebys(n: Any, x: Any) -> Any:
     return sc.eval_chebyu(n, 0.5 * x)
 
 
-@of_degree(sc.eval_sh_chebyt, "Chebyshev polynomial of the first kind on [0, 1].")
+@relative(sc.eval_sh_chebyt, "Chebyshev polynomial of the first kind on [0, 1].")
 def sh_chebyt(n: Any, x: Any) -> Any:
     return sc.eval_chebyt(n, 2.0 * x - 1.0)
 
 
-@of_degree(sc.eval_sh_chebyu, "Chebyshev polynomial of the second kind on [0, 1].")
+@relative(sc.eval_sh_chebyu, "Chebyshev polynomial of the second kind on [0, 1].")
 def sh_chebyu(n: Any, x: Any) -> Any:
     return sc.eval_chebyu(n, 2.0 * x - 1.0)
 
 
-@of_degree(sc.eval_sh_legendre, "Legendre polynomial on [0, 1].")
+@relative(sc.eval_sh_legendre, "Legendre polynomial on [0, 1].")
 def sh_legendre(n: Any, x: Any) -> Any:
     return sc.eval_legendre(n, 2.0 * x - 1.0)
 
 
-@of_degree(sc.eval_sh_jacobi, "Jacobi polynomial on [0, 1].", 1.5, 0.5)
+@relative(sc.eval_sh_jacobi, "Jacobi polynomial on [0, 1].")
 def sh_jacobi(n: Any, p: Any, q: Any, x: Any) -> Any:
     scale = np.exp(sc.gammaln(n + 1.0) + sc.gammaln(n + p) - sc.gammaln(2.0 * n + p))
     return scale * sc.eval_jacobi(n, p - q, q - 1.0, 2.0 * x - 1.0)
@@ -185,12 +170,7 @@ def _associated(n: int, m: int, x: Any, sine: Any, normed: bool) -> Any:
     return sign * here if normed else sign / float(math.perm(n + order, 2 * order)) * here
 
 
-def _degrees(rng: np.random.Generator) -> Iterator[Sample]:
-    for m, n in ((0, 0), (1, 2), (-2, 3), (3, 2)):
-        yield (m, n, rng.uniform(-0.9, 0.9, 4)), {}
-
-
-@composite(sc.lpmv, name="lpmv", samples=_degrees)
+@composite(sc.lpmv, name="lpmv")
 def lpmv(m: Any, v: Any, x: Any) -> Any:
     """Associated Legendre function on (-1, 1), of a known whole order and degree."""
     order, degree = _whole(sc.lpmv, "order", m), _whole(sc.lpmv, "degree", v)
@@ -200,12 +180,7 @@ def lpmv(m: Any, v: Any, x: Any) -> Any:
     return _associated(max(degree, -degree - 1), order, x, np.sqrt((1 - x) * (1 + x)), False)
 
 
-def _angles(rng: np.random.Generator) -> Iterator[Sample]:
-    for n, m in ((0, 0), (2, 1), (3, -2), (2, 3)):
-        yield (n, m, rng.uniform(0.2, 3, 4), rng.uniform(0, 6, 4)), {}
-
-
-@composite(sc.sph_harm_y, name="sph_harm_y", samples=_angles)
+@composite(sc.sph_harm_y, name="sph_harm_y")
 def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
     """Spherical harmonic of a known degree and order, of polar and azimuthal angles."""
     f = sc.sph_harm_y

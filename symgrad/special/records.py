@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,6 @@ from .._op import (
     define,
     define_step,
 )
-from .._ops.np_common import Sample
 
 UNARY, POSITIVE = (Real,), (Positive,)
 BOTH_POSITIVE, UNIT = (Positive, Positive), (sp.Interval.open(0, 1),)
@@ -181,18 +180,13 @@ def parts(
             dataclasses.replace(evidence, precise=exactly[k] if exactly else None),
             Words(f"Result {k} of scipy.special.{function.__name__}."),
         ))  # fmt: skip
-    ranges = evidence.samples if isinstance(evidence.samples[0], tuple) else (evidence.samples,)
-
-    def samples(rng: np.random.Generator) -> Iterator[Sample]:
-        *first, last = ranges
-        yield (*(float(rng.uniform(*pair)) for pair in first), rng.uniform(*last, 5)), {}
 
     def together(*operands: Any) -> tuple[Any, ...]:
         return tuple(op(*operands) for op in ops)
 
     together.__doc__ = f"{', '.join(names)} together."
     together.__module__ = rules[0].__module__
-    composite(function, name=function.__name__, samples=samples)(together)
+    composite(function, name=function.__name__)(together)
     return tuple(ops)
 
 
@@ -205,26 +199,13 @@ def _bound(rule: Callable[..., Any], ops: list[Op], arity: int) -> Callable[...,
 # ---------------------------------------------------------------- functions that others express
 
 
-def _points(*ranges: tuple[float, float]) -> Callable[..., Iterator[Sample]]:
-    def samples(rng: np.random.Generator) -> Iterator[Sample]:
-        *first, last = ranges
-        numbers = (  # a range of one number is that number, which may be whole
-            low if low == high else float(rng.uniform(low, high)) for low, high in first
-        )
-        yield (*numbers, rng.uniform(*last, 5)), {}
-
-    return samples
-
-
 def relative(
-    function: Any, doc: str, *ranges: tuple[float, float], convention: str | None = None
+    function: Any, doc: str, convention: str | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter the decorated formula as what ``function`` means; its arguments lie in ``ranges``."""
+    """Enter the decorated formula as what ``function`` means."""
 
     def enter(formula: Callable[..., Any]) -> Callable[..., Any]:
         formula.__doc__ = doc
-        return composite(
-            function, name=function.__name__, samples=_points(*ranges), convention=convention
-        )(formula)
+        return composite(function, name=function.__name__, convention=convention)(formula)
 
     return enter

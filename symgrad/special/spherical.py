@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import Evidence, Op, Positive, Words, composite
-from .._ops.np_common import Sample, as_array, as_float, is_traced, join_parts
+from .._ops.np_common import as_array, as_float, is_traced, join_parts
 from ..errors import UnsupportedError
 from .bessel_orders import HELPERS, bessel_i, bessel_j
 from .records import ORDER, boxed, relative
@@ -106,12 +106,6 @@ def _spherical_k(n: Any, x: Any) -> Any:
     return np.where(np.isinf(x), np.where(x > 0, 0.0, x), found)
 
 
-def _orders(rng: np.random.Generator) -> Iterator[Sample]:
-    for n in (0, 1, 3):
-        yield (n, rng.uniform(0.3, 4, 4)), {}
-    yield (2, rng.uniform(0.3, 4, 4), True), {}
-
-
 def _spherical(letter: str, compute: Callable[..., Any], below: float, above: float) -> None:
     name = f"spherical_{letter}n"
 
@@ -123,7 +117,7 @@ def _spherical(letter: str, compute: Callable[..., Any], below: float, above: fl
         return _neighbours(compute, order, x, below, above) if derivative else compute(order, x)
 
     function.__doc__ = f"Spherical Bessel function {letter} of a whole order."
-    composite(getattr(sc, name), name=name, samples=_orders, convention=ORDER)(function)
+    composite(getattr(sc, name), name=name, convention=ORDER)(function)
 
 
 _spherical("j", _spherical_j, 1.0, -1.0)
@@ -157,7 +151,7 @@ def _hankel(kind: float, scaled: bool, function: np.ufunc) -> None:
         return join_parts(np.where(x == 0, math.nan, real), np.where(x == 0, math.nan, imag))
 
     hankel.__doc__ = "Hankel function of a real argument."
-    relative(function, hankel.__doc__, (0.5, 2), (0.5, 3), convention=ORDER)(hankel)
+    relative(function, hankel.__doc__, convention=ORDER)(hankel)
 
 
 for _kind, _name in ((1.0, "hankel1"), (-1.0, "hankel2")):
@@ -181,7 +175,7 @@ def _derivative(name: str, sign: float, outer: float) -> None:
         return (0.5 * outer) ** n * total
 
     derivative.__doc__ = f"Derivative n of {of.__name__} by its argument, for a known n."
-    relative(function, derivative.__doc__, (0.5, 2), (0.5, 3), convention=ORDER)(derivative)
+    relative(function, derivative.__doc__, convention=ORDER)(derivative)
 
 
 for _name, _sign, _outer in (

@@ -17,6 +17,7 @@ from symgrad._op import Evidence, Map, Op, registry
 from symgrad._ops import logic
 from symgrad._trace import flatten
 from symgrad.errors import SymgradError
+from tests.samples import samples_of
 from tests.shared import called, of_arrays
 
 Array = np.ndarray[Any, Any]
@@ -155,7 +156,7 @@ def test_guarded_ops(attack: Any, isolated: Any) -> None:
                 dtype = rng.choice([np.float64, np.float32])
                 judge(case, isolated, record, _operands(record, rng, shape, dtype))
                 continue
-            samples = list(record.samples(rng)) or [((), {})]
+            samples = list(samples_of(record, rng)) or [((), {})]
             sample = samples[rng.integers(len(samples))]
             applied, arrays = of_arrays(called(record.functions[0]), sample)
             if not arrays or any(a.dtype.kind not in "fiub" for a in arrays):

@@ -38,6 +38,7 @@ from symgrad._show._graph_view_program import program_view
 from symgrad._tensor import draw
 from symgrad._trace import flatten
 from symgrad.errors import CycleError, DataError, SymgradError, UnsupportedError
+from tests.samples import samples_of
 from tests.shared import of_arrays
 
 # ---------------------------------------------------------------- programs to begin with
@@ -96,7 +97,7 @@ OWN: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 @cache
 def composites() -> list[Composite]:
     rng = np.random.default_rng(7)
-    return [r for r in registry.composites.values() if any(True for _ in r.samples(rng))]
+    return [r for r in registry.composites.values() if any(True for _ in samples_of(r, rng))]
 
 
 def squares(function: Callable[..., Any], *arrays: Any) -> Any:
@@ -108,7 +109,7 @@ def squares(function: Callable[..., Any], *arrays: Any) -> Any:
 
 def of_sample(record: Composite, rng: Any) -> tuple[Callable[..., Any], list[Any]]:
     """One of a composite's samples as a function of the arrays in it, or its gradient."""
-    samples = list(islice(record.samples(np.random.default_rng(7)), 16))
+    samples = list(islice(samples_of(record, np.random.default_rng(7)), 16))
     function, values = of_arrays(record.function, samples[rng.integers(len(samples))])
     real = tuple(k for k, x in enumerate(values) if x.dtype.kind == "f")
     if record.differentiable and real and rng.random() < 0.4:

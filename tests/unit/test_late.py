@@ -224,7 +224,7 @@ def test_unknown_late_functions_refuse() -> None:
 
 
 def _composite(name: str, *functions: Any) -> Composite:
-    return Composite(name, lambda: name, functions, lambda rng: iter(()))
+    return Composite(name, lambda: name, functions)
 
 
 def test_functions_that_turn_out_to_be_one_are_claimed_twice(

@@ -35,6 +35,7 @@ from symgrad._schedule import schedule
 from symgrad._shapes import Dim
 from symgrad._trace import flatten
 from symgrad.errors import CheckError, CycleError
+from tests.samples import samples_of
 from tests.shared import of_arrays
 
 OPS = registry.ops
@@ -351,7 +352,7 @@ def test_guarded_shapes_pass() -> None:
 
 def first_case(record: Composite) -> tuple[Callable[..., Any], list[Any]] | None:
     """A composite's first sample as a function of the arrays in it."""
-    for sample in record.samples(np.random.default_rng(7)):
+    for sample in samples_of(record, np.random.default_rng(7)):
         function, arrays = of_arrays(record.function, sample)
         if arrays:
             return function, arrays

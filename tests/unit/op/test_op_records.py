@@ -10,6 +10,7 @@ from pathlib import Path
 
 import symgrad
 from symgrad._op import Code, Evidence, Op, Words, registry
+from tests.samples import ELSEWHERE, ROWS
 
 ROOT = Path(symgrad.__file__).parent
 
@@ -109,3 +110,8 @@ def test_passes_know_ops_by_kind_and_fields() -> None:
         if re.search(r"\bop\b", text) and any(map(_names_an_op, ast.walk(ast.parse(text))))
     }
     assert found == set(BY_NAME)
+
+
+def test_each_composite_has_calls_that_tests_make() -> None:
+    assert ROWS.keys() | ELSEWHERE == registry.composites.keys()
+    assert not ROWS.keys() & ELSEWHERE

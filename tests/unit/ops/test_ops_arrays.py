@@ -24,6 +24,7 @@ from symgrad._schedule._run import concrete
 from symgrad._shapes import Dim, evaluate_dim, recording
 from symgrad._trace import Traced, as_node, flatten
 from symgrad.errors import ArgumentError, IndexingError, ShapeError, UnsupportedError
+from tests.samples import samples_of
 from tests.shared import called
 
 #: Maps, and what gives complex numbers, have tests of their own.
@@ -120,7 +121,7 @@ LOGSUMEXP = registry.handler(special.logsumexp)
 
 
 def samples(record: Composite) -> Iterator[tuple[Any, Any]]:
-    return record.samples(np.random.default_rng(7))
+    return samples_of(record, np.random.default_rng(7))
 
 
 def assert_same(results: list[Any], expected: Any) -> None:

@@ -15,6 +15,7 @@ from symgrad._trace import Traced, as_traced
 from symgrad._trace._arrays import call
 from symgrad._trace._views import Layout
 from symgrad.errors import SymgradError
+from tests.samples import samples_of
 
 # ---------------------------------------------------------------- sharing, over the registry
 
@@ -40,7 +41,7 @@ def test_results_share_memory_and_lie_as_numpys(name: str, turned: bool) -> None
     record = registry.composites[name]
     order = np.asfortranarray if turned else np.ascontiguousarray
     for function in map(resolved, record.functions):
-        for args, kwargs in record.samples(np.random.default_rng(7)):
+        for args, kwargs in samples_of(record, np.random.default_rng(7)):
             plain = exchanged(args, lambda x: order(x) if is_real_array(x) else x)
             given = [x for x in leaves(plain) if is_real_array(x)]
             twins = {id(x): as_traced(x) for x in given}
