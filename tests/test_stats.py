@@ -485,6 +485,7 @@ SUMMARIES: dict[str, Callable[[Any], Any]] = {
     "variation": lambda x: stats.variation(x, ddof=1),
     "gmean": stats.gmean,
     "gmean weighted": lambda x: stats.gmean(x[0], weights=x[1]),
+    "gmean of all, weighted": lambda x: stats.gmean(x[:3], axis=None, weights=x[3:]),
     "hmean": lambda x: stats.hmean(x, axis=1),
     "hmean weighted": lambda x: stats.hmean(x[0], weights=x[1]),
     "moment": lambda x: stats.moment(x, 3, axis=1),
@@ -520,6 +521,14 @@ SUMMARIES: dict[str, Callable[[Any], Any]] = {
     "linregress": lambda x: np.array(stats.linregress(x[0], x[1])),
     "linregress by name": lambda x: stats.linregress(x[:, 0], x[:, 1]).intercept_stderr,
     "ttest_1samp": lambda x: np.array(stats.ttest_1samp(x, 0.5)),
+    "ttest_1samp about a mean a row": lambda x: np.array(
+        stats.ttest_1samp(x, x[:, :1] ** 2, axis=1)
+    ),
+    "ttest_1samp of rows": lambda x: np.array(
+        stats.ttest_1samp(x, x[:, :1] ** 2, axis=1, keepdims=True)
+    ),
+    "linregress of rows": lambda x: np.array(stats.linregress(x[:3], x[3:], axis=1, keepdims=True)),
+    "jarque_bera of all": lambda x: np.array(stats.jarque_bera(x, keepdims=True)),
     "ttest_rel": lambda x: np.array(stats.ttest_rel(x[0], x[1])),
     "ttest_ind": lambda x: np.array(stats.ttest_ind(x[0], x[1, 1:])),
     "ttest_ind by Welch": lambda x: np.array(stats.ttest_ind(x[:3], x[3:], equal_var=False)),

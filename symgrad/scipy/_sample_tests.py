@@ -9,57 +9,78 @@ Biometrika 70, 1983; C. M. Jarque, A. K. Bera, Efficient tests for normality, Ec
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.stats
 
-from ..errors import ShapeError
 from . import special
+from ._along import along, refuse_unless
 from ._distribution import only
-from ._inference import pearsonr
+from ._inference import ConfidenceInterval, TestResult, require_pairs
 from ._replacing import floats, refuse_option, replaces
-from ._summaries import data_along, kurtosis, rankdata, skew
+from ._summaries import kurtosis, skew
+
+# ---------------------------------------------------------------- t-tests
 
 
-class TestResult(NamedTuple):
-    """A statistic and its p-value."""
+class TtestResult(TestResult):
+    """A statistic and its p-value, as SciPy's result of this name; more by name."""
 
-    statistic: Any
-    pvalue: Any
+    df: Any = None
+    estimate: Any = None
+    error: Any = None
 
-
-class SignificanceResult(TestResult):
-    """A correlation and its p-value, as SciPy's result of this name."""
-
-    @property
-    def correlation(self) -> Any:
-        """The older name of the statistic."""
-        return self.statistic
+    def confidence_interval(self, confidence_level: float = 0.95) -> ConfidenceInterval:
+        """Return the interval of this confidence for what was estimated."""
+        reach = special.stdtrit(self.df, 0.5 + confidence_level / 2) * self.error
+        return ConfidenceInterval(self.estimate - reach, self.estimate + reach)
 
 
-def _two_sided(name: str, alternative: str) -> None:
-    if alternative != "two-sided":
-        refuse_option(f"scipy.stats.{name}", "alternative", alternative, "the statistic")
+def _tested(estimate: Any, error: Any, freedom: Any, wanted: Any = 0.0) -> TtestResult:
+    t = (estimate - wanted) / error
+    found = TtestResult(t, 2.0 * special.stdtr(freedom, -np.abs(t)))
+    found.df, found.estimate, found.error = freedom, estimate, error
+    return found
 
 
-def _of_normal(z: Any) -> TestResult:
-    return TestResult(z, 2.0 * special.ndtr(-np.abs(z)))
+def _of_mean(x: Any, axis: int, wanted: Any) -> TtestResult:
+    count = x.shape[axis]
+    error = np.std(x, axis=axis, ddof=1, keepdims=True) / (1.0 * count) ** 0.5
+    return _tested(np.mean(x, axis=axis, keepdims=True), error, count - 1.0, wanted)
 
 
-@replaces(scipy.stats.spearmanr)
-def spearmanr(
-    a: Any, b: Any = None, axis: int | None = 0, nan_policy: str = "propagate",
-    alternative: str = "two-sided",
-) -> SignificanceResult:  # fmt: skip
-    """Correlation of the ranks of two samples, whose derivatives are zero."""
-    _two_sided("spearmanr", alternative)
-    x, along = data_along("spearmanr", a, axis, nan_policy)
-    y = None if b is None else data_along("spearmanr", b, axis, nan_policy)[0]
-    if y is None or x.ndim != 1 or y.ndim != 1:
-        raise ShapeError("spearmanr: traced are two samples, which are vectors")
-    return SignificanceResult(*pearsonr(rankdata(x), rankdata(y), axis=along))
+@along("a")
+def ttest_1samp(a: Any, axis: int, popmean: Any) -> TtestResult:
+    """Test whether the mean of a sample is a given one."""
+    return _of_mean(a, axis, popmean)
 
+
+@along("a", "b")
+def ttest_rel(a: Any, b: Any, axis: int) -> TtestResult:
+    """Test whether pairs have a mean difference of 0."""
+    require_pairs(a, b, axis)
+    return _of_mean(a - b, axis, 0.0)
+
+
+@along("a", "b")
+def ttest_ind(a: Any, b: Any, axis: int, equal_var: bool) -> TtestResult:
+    """Test whether two samples have one mean, by Student's or by Welch's test."""
+    m, n = 1.0 * a.shape[axis], 1.0 * b.shape[axis]
+    of_a, of_b = (np.var(x, axis=axis, ddof=1, keepdims=True) for x in (a, b))
+    freedom: Any
+    if equal_var:
+        freedom = m + n - 2.0
+        error = np.sqrt(((m - 1.0) * of_a + (n - 1.0) * of_b) / freedom * (1.0 / m + 1.0 / n))
+    else:
+        of_a, of_b = of_a / m, of_b / n
+        freedom = (of_a + of_b) ** 2 / (of_a**2 / (m - 1.0) + of_b**2 / (n - 1.0))
+        error = np.sqrt(of_a + of_b)
+    mean_a, mean_b = (np.mean(x, axis=axis, keepdims=True) for x in (a, b))
+    return _tested(mean_a - mean_b, error, freedom)
+
+
+# ---------------------------------------------------------------- frequencies
 
 #: How far sums of frequencies may differ, relative to themselves.
 EQUAL = math.sqrt(2.0**-52)
@@ -71,29 +92,31 @@ _POWERS = {
 }  # fmt: skip
 
 
-@replaces(scipy.stats.power_divergence)
-def power_divergence(
-    f_obs: Any, f_exp: Any = None, ddof: Any = 0, axis: int | None = 0, lambda_: Any = None, *,
-    nan_policy: str = "propagate", keepdims: bool = False,
-) -> TestResult:  # fmt: skip
+@along("f_obs", "f_exp")
+def power_divergence(f_obs: Any, axis: int, f_exp: Any, ddof: Any, lambda_: Any) -> TestResult:
     """Distance of observed frequencies from expected ones, of equal sums, or from their mean."""
-    return _distance(f_obs, f_exp, ddof, axis, lambda_, nan_policy, keepdims, True)
+    power = _POWERS[lambda_] if isinstance(lambda_, str) else 1.0 if lambda_ is None else lambda_
+    return _distance(f_obs, axis, f_exp, ddof, power, True)
+
+
+@along("f_obs", "f_exp")
+def chisquare(f_obs: Any, axis: int, f_exp: Any, ddof: Any, sum_check: bool) -> TestResult:
+    """Pearson's distance of observed frequencies from expected ones, of equal sums."""
+    return _distance(f_obs, axis, f_exp, ddof, 1.0, sum_check)
 
 
 def _distance(
-    f_obs: Any, f_exp: Any, ddof: Any, axis: int | None, lambda_: Any, nan_policy: str,
-    keepdims: bool, compared: bool,
-) -> TestResult:  # fmt: skip
+    seen: Any, axis: int, expected: Any, ddof: Any, power: Any, compared: bool
+) -> TestResult:
     """Return the distance; nan where the sums differ, of which SciPy makes an error."""
-    seen, along = data_along("power_divergence", f_obs, axis, nan_policy)
-    wanted = np.mean(seen, axis=along, keepdims=True) if f_exp is None else floats(f_exp)
-    if f_exp is not None:
-        wanted = np.broadcast_to(wanted.reshape(-1) if axis is None else wanted, seen.shape)
-    if f_exp is not None and compared:
-        sums = [np.sum(x, axis=along, keepdims=True) for x in (seen, wanted)]
-        close = np.abs(sums[0] - sums[1]) <= EQUAL * np.minimum(*sums)
-        wanted = only(close, wanted)
-    power = _POWERS[lambda_] if isinstance(lambda_, str) else 1.0 if lambda_ is None else lambda_
+    if expected is None:
+        wanted = np.mean(seen, axis=axis, keepdims=True)
+    else:
+        wanted = np.broadcast_to(expected, seen.shape)
+        if compared:
+            sums = [np.sum(x, axis=axis, keepdims=True) for x in (seen, wanted)]
+            close = np.abs(sums[0] - sums[1]) <= EQUAL * np.minimum(*sums)
+            wanted = only(close, wanted)
     if power == 1:
         terms = (seen - wanted) ** 2 / wanted
     elif power == 0:
@@ -102,17 +125,11 @@ def _distance(
         terms = 2.0 * special.xlogy(wanted, wanted / seen)
     else:
         terms = seen * ((seen / wanted) ** power - 1) / (0.5 * power * (power + 1))
-    total = np.sum(terms, axis=along, keepdims=keepdims)
-    return TestResult(total, special.chdtrc(terms.shape[along] - 1.0 - ddof, total))
+    total = np.sum(terms, axis=axis, keepdims=True)
+    return TestResult(total, special.chdtrc(terms.shape[axis] - 1.0 - ddof, total))
 
 
-@replaces(scipy.stats.chisquare)
-def chisquare(
-    f_obs: Any, f_exp: Any = None, ddof: Any = 0, axis: int | None = 0, *, sum_check: bool = True,
-    nan_policy: str = "propagate", keepdims: bool = False,
-) -> TestResult:  # fmt: skip
-    """Pearson's distance of observed frequencies from expected ones, of equal sums."""
-    return _distance(f_obs, f_exp, ddof, axis, "pearson", nan_policy, keepdims, sum_check)
+# ---------------------------------------------------------------- means, normal samples
 
 
 @replaces(scipy.stats.f_oneway)
@@ -121,9 +138,10 @@ def f_oneway(
     keepdims: bool = False,
 ) -> TestResult:  # fmt: skip
     """Analysis of variance: whether the means of samples differ."""
+    refuse_unless("f_oneway", "nan_policy", nan_policy, "propagate")
     if not equal_var:
         refuse_option("scipy.stats.f_oneway", "equal_var", equal_var, "Welch's formula")
-    data = [data_along("f_oneway", x, axis, nan_policy)[0] for x in samples]
+    data = [floats(x) for x in samples]
     sizes = [x.shape[axis] for x in data]
     count, groups = sum(sizes), len(data)
     means = [np.mean(x, axis=axis, keepdims=True) for x in data]
@@ -137,29 +155,29 @@ def f_oneway(
     return TestResult(f, special.fdtrc(groups - 1.0, 1.0 * (count - groups), f))
 
 
-@replaces(scipy.stats.jarque_bera)
-def jarque_bera(
-    x: Any, *, axis: int | None = None, nan_policy: str = "propagate", keepdims: bool = False
-) -> TestResult:
+def _of_normal(z: Any) -> TestResult:
+    return TestResult(z, 2.0 * special.ndtr(-np.abs(z)))
+
+
+def _of_squares(*squares: Any) -> TestResult:
+    total = sum(squares)
+    return TestResult(total, special.chdtrc(2.0, total))
+
+
+@along("x")
+def jarque_bera(x: Any, axis: int) -> TestResult:
     """Whether skewness and kurtosis are those of normal samples."""
-    x, along = data_along("jarque_bera", x, axis, nan_policy)
-    lean, bend = (f(x, along, keepdims=keepdims) for f in (skew, kurtosis))
-    found = x.shape[along] / 6.0 * (lean**2 + bend**2 / 4.0)
-    return TestResult(found, special.chdtrc(2.0, found))
+    lean, bend = (f(x, axis, keepdims=True) for f in (skew, kurtosis))
+    return _of_squares(x.shape[axis] / 6.0 * (lean**2 + bend**2 / 4.0))
 
 
-@replaces(scipy.stats.skewtest)
-def skewtest(
-    a: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
-    keepdims: bool = False,
-) -> TestResult:  # fmt: skip
+@along("a")
+def skewtest(a: Any, axis: int) -> TestResult:
     """Whether the skewness is that of normal samples; nan for less than eight numbers."""
-    _two_sided("skewtest", alternative)
-    x, along = data_along("skewtest", a, axis, nan_policy)
-    n = float(x.shape[along])
+    n, lean = float(a.shape[axis]), skew(a, axis, keepdims=True)
     if n < 8:
-        return _of_normal(math.nan * skew(x, along, keepdims=keepdims))
-    y = skew(x, along, keepdims=keepdims) * math.sqrt((n + 1) * (n + 3) / (6 * (n - 2)))
+        return _of_normal(math.nan * lean)
+    y = lean * math.sqrt((n + 1) * (n + 3) / (6 * (n - 2)))
     beta = 3 * (n**2 + 27 * n - 70) * (n + 1) * (n + 3) / ((n - 2) * (n + 5) * (n + 7) * (n + 9))
     square = math.sqrt(2 * (beta - 1)) - 1
     scale = math.sqrt(2 / (square - 1))
@@ -167,16 +185,10 @@ def skewtest(
     return _of_normal(np.arcsinh(y / scale) / math.sqrt(0.5 * math.log(square)))
 
 
-@replaces(scipy.stats.kurtosistest)
-def kurtosistest(
-    a: Any, axis: int | None = 0, nan_policy: str = "propagate", alternative: str = "two-sided", *,
-    keepdims: bool = False,
-) -> TestResult:  # fmt: skip
+@along("a")
+def kurtosistest(a: Any, axis: int) -> TestResult:
     """Whether the kurtosis is that of normal samples; nan for less than five numbers."""
-    _two_sided("kurtosistest", alternative)
-    x, along = data_along("kurtosistest", a, axis, nan_policy)
-    n = float(x.shape[along])
-    found = kurtosis(x, along, fisher=False, keepdims=keepdims)
+    n, found = float(a.shape[axis]), kurtosis(a, axis, fisher=False, keepdims=True)
     if n < 5:
         return _of_normal(math.nan * found)
     spread = 24 * n * (n - 2) * (n - 3) / ((n + 1) ** 2 * (n + 3) * (n + 5))
@@ -189,15 +201,14 @@ def kurtosistest(
     return _of_normal((1 - 2 / (9 * a) - root) / math.sqrt(2 / (9 * a)))
 
 
-@replaces(scipy.stats.normaltest)
-def normaltest(
-    a: Any, axis: int | None = 0, nan_policy: str = "propagate", *, keepdims: bool = False
-) -> TestResult:
+@along("a")
+def normaltest(a: Any, axis: int) -> TestResult:
     """Whether a sample is normal, by its skewness and its kurtosis."""
-    lean = skewtest(a, axis, nan_policy, keepdims=keepdims).statistic
-    bend = kurtosistest(a, axis, nan_policy, keepdims=keepdims).statistic
-    found = lean * lean + bend * bend
-    return TestResult(found, special.chdtrc(2.0, found))
+    tests = (f(a, axis, keepdims=True).statistic for f in (skewtest, kurtosistest))
+    return _of_squares(*(z * z for z in tests))
+
+
+# ---------------------------------------------------------------- percentiles
 
 
 @replaces(scipy.stats.scoreatpercentile)

@@ -39,9 +39,7 @@ from ._inference import (
     energy_distance,
     linregress,
     pearsonr,
-    ttest_1samp,
-    ttest_ind,
-    ttest_rel,
+    spearmanr,
     wasserstein_distance,
     yeojohnson,
     yeojohnson_llf,
@@ -56,7 +54,9 @@ from ._sample_tests import (
     power_divergence,
     scoreatpercentile,
     skewtest,
-    spearmanr,
+    ttest_1samp,
+    ttest_ind,
+    ttest_rel,
 )
 from ._summaries import (
     circmean,
