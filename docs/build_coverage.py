@@ -19,7 +19,7 @@ import scipy
 import symgrad.special  # noqa: F401  # its records
 from symgrad._op import Composite, Map, Op, registry
 from symgrad._ops.np_common import DECLARED
-from symgrad._ops.np_refused import PASSED, REFUSED
+from symgrad._ops.np_refused import REFUSED
 from symgrad.scipy._fates import FATES, fate
 
 PAGE = Path(__file__).with_name("coverage.md")
@@ -37,6 +37,48 @@ Every function of `numpy`, `numpy.linalg`, `numpy.fft` and of SciPy's modules, a
 - **passed**: takes no arrays that could be traced, and is NumPy's own.
 - **refused**: an error that says why.
 """  # noqa: E501
+
+_MADE = "makes an array from numbers and sizes; of traced values with symgrad.numpy"
+_WINDOW = "makes an array of constants; its length is that of the example"
+_TYPES = "is about element types"
+_TEXT = "makes text of numbers"
+_FILE = "reads numbers from elsewhere"
+_DATES = "is about dates"
+_SETTING = "is about settings of NumPy"
+_INDEX = "makes index arrays from sizes"
+
+#: Names of NumPy functions that take no arrays to trace, and what they do: they are as they are.
+PASSED: dict[str, str] = {
+    **dict.fromkeys(
+        ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros", "ones",
+         "empty", "full", "eye", "identity", "tri", "arange", "linspace", "logspace",
+         "fromfunction", "fromiter", "require"), _MADE,
+    ),
+    **dict.fromkeys(("bartlett", "blackman", "hamming", "hanning", "kaiser", "fft.fftfreq",
+                     "fft.rfftfreq"), _WINDOW),
+    **dict.fromkeys(
+        ("promote_types", "isdtype", "issubdtype", "mintypecode", "typename"), _TYPES,
+    ),
+    **dict.fromkeys(("base_repr", "binary_repr", "format_float_positional",
+                     "format_float_scientific"), _TEXT),
+    **dict.fromkeys(("from_dlpack", "frombuffer", "fromfile", "fromregex",
+                     "fromstring", "genfromtxt", "load", "loadtxt"), _FILE),
+    **dict.fromkeys(("busday_count", "busday_offset", "datetime_as_string", "datetime_data",
+                     "is_busday"), _DATES),
+    **dict.fromkeys(
+        ("get_include", "get_printoptions", "getbufsize", "geterr", "geterrcall", "info",
+         "printoptions", "set_printoptions", "setbufsize", "seterr", "seterrcall", "show_config",
+         "show_runtime", "test"), _SETTING,
+    ),
+    **dict.fromkeys(("indices", "diag_indices", "mask_indices", "tril_indices", "triu_indices"),
+                    _INDEX),
+    "broadcast_shapes": "is about shapes",
+    "einsum_path": "is about shapes",
+    "isfortran": "is about memory",
+    "iterable": "is about Python objects",
+    "nested_iters": "is about plain arrays",
+    "frompyfunc": "makes a function of Python objects; symgrad.define makes one that is traced",
+}  # fmt: skip
 
 SPACES = {"np": "numpy", "np.linalg": "numpy.linalg", "np.fft": "numpy.fft"}
 

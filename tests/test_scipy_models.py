@@ -169,6 +169,15 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
             ),
             IMAGE, SMALL, mode=mode,
         )  # fmt: skip
+        for axes in (0, (-1,)):
+            case(
+                "filters along axes",
+                lambda x, w, mode, axes: (
+                    image.correlate(x, w, mode=mode, axes=axes)
+                    + 2 * image.convolve(x, w, mode=mode, cval=0.5, axes=axes)
+                ),
+                IMAGE, FEW[:4], mode=mode, axes=axes,
+            )  # fmt: skip
         for axes in (1, (0,), ()):
             case(
                 "slopes along axes",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
-from ._replacing import Function, floats, refuse_option, replaces
+from ._replacing import Function, floats, given_to, refuse_option, replaces
 
 #: What there is in place of options that are not followed in traced code.
 _INSTEAD = {
@@ -48,9 +48,7 @@ def along(*data: str) -> Callable[[Function], Function]:
 
         @functools.wraps(ours)
         def function(*args: Any, **kwargs: Any) -> Any:
-            given = takes.bind(*args, **kwargs)
-            given.apply_defaults()
-            options: dict[str, Any] = dict(given.arguments)
+            options = given_to(takes, args, kwargs)
             axis, keepdims = options.pop("axis"), options.pop("keepdims", False)
             for name in options.keys() - follows.keys():
                 value = options.pop(name)

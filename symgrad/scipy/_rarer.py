@@ -229,10 +229,6 @@ def _by_powers(first: Formula, second: Formula) -> Moments:
     return Moments(first, lambda *s: second(*s) - first(*s) ** 2)
 
 
-def _odds(c: Any, d: Any, k: float) -> Any:
-    return d * special.beta(d - k / c, 1 + k / c)
-
-
 def _delta(a: Any) -> Any:
     return math.sqrt(2 / math.pi) * a / np.sqrt(1 + a * a)
 

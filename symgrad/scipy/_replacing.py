@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -31,6 +32,17 @@ def replaces(original: Function) -> Callable[[Function], Function]:
         return function
 
     return decorate
+
+
+def given_to(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:
+    """Return arguments by SciPy's names of them, with its defaults."""
+    given = signature.bind(*args, **kwargs)
+    given.apply_defaults()
+    found = dict(given.arguments)
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            found |= found.pop(name)
+    return found
 
 
 def of_scipy(args: tuple[Any, ...], kwargs: dict[str, Any], own: type | None = None) -> bool:

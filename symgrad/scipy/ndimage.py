@@ -22,26 +22,23 @@ from typing import Any
 import numpy as np
 import scipy.ndimage
 
+from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from .._trace._namespace import offering
-from ._affine import affine_transform, rotate
 from ._fates import reasons
+from ._image_places import affine_transform, map_coordinates, rotate, shift, zoom
 from ._images import (
-    center_of_mass,
     chosen_axes,
     correlated,
     correlated_along,
     filters,
-    map_coordinates,
     maximum_filter,
     maximum_filter1d,
     median_filter,
     minimum_filter,
     minimum_filter1d,
-    shift,
-    zoom,
 )
-from ._replacing import floats, refuse_option
+from ._replacing import floats, refuse_option, replaces
 
 __all__ = [
     "affine_transform", "center_of_mass", "convolve", "convolve1d", "correlate", "correlate1d",
@@ -52,11 +49,24 @@ __all__ = [
 ]  # fmt: skip
 
 
-@filters(scipy.ndimage.correlate1d)
-def correlate1d(
-    input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect",
-    cval: Any = 0.0, origin: int = 0,
-) -> Any:  # fmt: skip
+# ---------------------------------------------------------------- given weights
+
+
+def _weighed(
+    image: Any, weights: Any, mode: str, cval: Any, origin: Any, axes: Any, convolved: bool
+) -> Any:
+    """Return the correlation with weights that have some of the axes, or the convolution."""
+    weights = np.flip(floats(weights)) if convolved else floats(weights)
+    chosen = sorted(chosen_axes(image, axes))
+    shape, centre = [1] * image.ndim, [0] * image.ndim
+    moved = np.broadcast_to(origin, len(chosen)).tolist()
+    for axis, m, by in zip(chosen, map(int, weights.shape), moved, strict=True):
+        shape[axis], centre[axis] = m, (m - 1) // 2 - by if convolved else m // 2 + by
+    return correlated(image, weights.reshape(shape), mode, cval, tuple(centre))
+
+
+@filters
+def correlate1d(image: Any, weights: Any, axis: int, **how: Any) -> Any:
     """Correlation along an axis, as ``scipy.ndimage.correlate1d``.
 
     Examples
@@ -64,17 +74,11 @@ def correlate1d(
     >>> sg.grad(lambda w: correlate1d(np.arange(5.0), w)[2])(np.ones(3))
     array([1., 2., 3.])
     """
-    weights = floats(weights)
-    return correlated_along(
-        floats(input), weights, axis, mode, cval, weights.shape[0] // 2 + origin
-    )
+    return _weighed(image, weights, **how, axes=axis, convolved=False)
 
 
-@filters(scipy.ndimage.convolve1d)
-def convolve1d(
-    input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect",
-    cval: Any = 0.0, origin: int = 0,
-) -> Any:  # fmt: skip
+@filters
+def convolve1d(image: Any, weights: Any, axis: int, **how: Any) -> Any:
     """Convolution along an axis, as ``scipy.ndimage.convolve1d``.
 
     Examples
@@ -82,16 +86,11 @@ def convolve1d(
     >>> sg.grad(lambda w: convolve1d(np.arange(5.0), w)[2])(np.ones(3))
     array([3., 2., 1.])
     """
-    weights = np.flip(floats(weights))
-    centre = (int(weights.shape[0]) - 1) // 2 - origin
-    return correlated_along(floats(input), weights, axis, mode, cval, centre)
+    return _weighed(image, weights, **how, axes=axis, convolved=True)
 
 
-@filters(scipy.ndimage.correlate)
-def correlate(
-    input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
-    origin: Any = 0,
-) -> Any:  # fmt: skip
+@filters
+def correlate(image: Any, weights: Any, axes: Any = None, **how: Any) -> Any:
     """Correlation with weights of as many axes, as ``scipy.ndimage.correlate``.
 
     Examples
@@ -101,17 +100,11 @@ def correlate(
            [3., 4., 5.],
            [6., 7., 8.]])
     """
-    weights = floats(weights)
-    moved = np.broadcast_to(origin, weights.ndim)
-    centre = tuple(int(m) // 2 + int(o) for m, o in zip(weights.shape, moved, strict=True))
-    return correlated(floats(input), weights, mode, cval, centre)
+    return _weighed(image, weights, **how, axes=axes, convolved=False)
 
 
-@filters(scipy.ndimage.convolve)
-def convolve(
-    input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
-    origin: Any = 0,
-) -> Any:  # fmt: skip
+@filters
+def convolve(image: Any, weights: Any, axes: Any = None, **how: Any) -> Any:
     """Convolution with weights of as many axes, as ``scipy.ndimage.convolve``.
 
     Examples
@@ -121,10 +114,10 @@ def convolve(
            [5., 4., 3.],
            [2., 1., 0.]])
     """
-    weights = np.flip(floats(weights))
-    moved = np.broadcast_to(origin, weights.ndim)
-    centre = tuple((int(m) - 1) // 2 - int(o) for m, o in zip(weights.shape, moved, strict=True))
-    return correlated(floats(input), weights, mode, cval, centre)
+    return _weighed(image, weights, **how, axes=axes, convolved=True)
+
+
+# ---------------------------------------------------------------- normal weights, differences
 
 
 def _smoothed(
@@ -147,11 +140,8 @@ def _smoothed(
     return correlated_along(x, np.flip(weights * polynomial), axis, mode, cval, radius)
 
 
-@filters(scipy.ndimage.gaussian_filter1d)
-def gaussian_filter1d(
-    input: Any, sigma: Any, axis: int = -1, order: int = 0, output: Any = None,
-    mode: str = "reflect", cval: Any = 0.0, truncate: float = 4.0, *, radius: int | None = None,
-) -> Any:  # fmt: skip
+@filters
+def gaussian_filter1d(image: Any, sigma: Any, axis: int, **how: Any) -> Any:
     """Gaussian weights along an axis, as ``scipy.ndimage.gaussian_filter1d``.
 
     Examples
@@ -159,7 +149,7 @@ def gaussian_filter1d(
     >>> sg.grad(lambda x: gaussian_filter1d(x, 0.5)[2])(np.ones(5)).round(4)
     array([3.000e-04, 1.065e-01, 7.866e-01, 1.065e-01, 3.000e-04])
     """
-    return _smoothed(floats(input), sigma, axis, order, mode, cval, truncate, radius)
+    return _smoothed(image, sigma, axis, **how)
 
 
 def _one_each(option: Any, count: int) -> list[Any]:
@@ -182,10 +172,10 @@ def _each_axis(
     return x
 
 
-@filters(scipy.ndimage.gaussian_filter)
+@filters
 def gaussian_filter(
-    input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect",
-    cval: Any = 0.0, truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
+    image: Any, sigma: Any, order: Any, mode: Any, cval: Any, truncate: float, radius: Any,
+    axes: Any,
 ) -> Any:  # fmt: skip
     """Gaussian weights, as ``scipy.ndimage.gaussian_filter``.
 
@@ -196,7 +186,6 @@ def gaussian_filter(
            [0.0839, 0.6187, 0.0839],
            [0.0114, 0.0839, 0.0114]])
     """
-    image = floats(input)
     count = len(chosen_axes(image, axes))
     own = iter(zip(_one_each(order, count), _one_each(radius, count), strict=True))
 
@@ -209,10 +198,8 @@ def gaussian_filter(
     return _each_axis(image, along, sigma, mode, axes)
 
 
-@filters(scipy.ndimage.laplace)
-def laplace(
-    input: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, *, axes: Any = None
-) -> Any:
+@filters
+def laplace(image: Any, mode: str, cval: Any, axes: Any) -> Any:
     """Laplace's operator by second differences, as ``scipy.ndimage.laplace``.
 
     Examples
@@ -222,16 +209,13 @@ def laplace(
            [ 1., -4.,  1.],
            [ 0.,  1.,  0.]])
     """
-    x, weights = floats(input), np.array([1.0, -2.0, 1.0])
-    seconds = [correlated_along(x, weights, axis, mode, cval, 1) for axis in chosen_axes(x, axes)]
-    return sum(seconds) if seconds else x  # along no axis: SciPy's
+    weights, chosen = np.array([1.0, -2.0, 1.0]), chosen_axes(image, axes)
+    seconds = [correlated_along(image, weights, axis, mode, cval, 1) for axis in chosen]
+    return sum(seconds) if seconds else image  # along no axis: SciPy's
 
 
-@filters(scipy.ndimage.gaussian_laplace)
-def gaussian_laplace(
-    input: Any, sigma: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, *,
-    axes: Any = None, truncate: float = 4.0,
-) -> Any:  # fmt: skip
+@filters
+def gaussian_laplace(image: Any, sigma: Any, axes: Any, **how: Any) -> Any:
     """Laplace's operator of the image smoothed, as ``scipy.ndimage.gaussian_laplace``.
 
     Examples
@@ -239,15 +223,12 @@ def gaussian_laplace(
     >>> sg.grad(lambda x: gaussian_laplace(x, 0.5)[2])(np.ones(5)).round(4)
     array([ 0.0158,  1.2774, -3.1463,  1.2774,  0.0158])
     """
-    seconds = _slopes(input, sigma, 2, mode, cval, truncate, axes, axes)
-    return sum(seconds) if seconds else floats(input)
+    seconds = _slopes(image, sigma, 2, axes, axes, **how)
+    return sum(seconds) if seconds else image
 
 
-@filters(scipy.ndimage.gaussian_gradient_magnitude)
-def gaussian_gradient_magnitude(
-    input: Any, sigma: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, *,
-    axes: Any = None, truncate: float = 4.0,
-) -> Any:  # fmt: skip
+@filters
+def gaussian_gradient_magnitude(image: Any, sigma: Any, axes: Any, **how: Any) -> Any:
     """Length of the gradient of the image smoothed; as SciPy's.
 
     Examples
@@ -256,25 +237,24 @@ def gaussian_gradient_magnitude(
     >>> sg.grad(lambda a: gaussian_gradient_magnitude(a * x, 0.5)[2, 2])(3.0).round(4)
     np.float64(0.86)
     """
-    slopes = _slopes(input, sigma, 1, mode, cval, truncate, axes, None)
-    return np.sqrt(sum(s * s for s in slopes)) if slopes else floats(input)
+    slopes = _slopes(image, sigma, 1, axes, None, **how)
+    return np.sqrt(sum(s * s for s in slopes)) if slopes else image
 
 
 def _slopes(
-    input: Any, sigma: Any, order: int, mode: str, cval: Any, truncate: float, axes: Any,
-    smoothed: Any,
+    image: Any, sigma: Any, order: int, axes: Any, smoothed: Any, mode: Any, cval: Any,
+    truncate: float = 4.0,
 ) -> list[Any]:  # fmt: skip
     """Return derivatives along each of some axes of an image smoothed along some."""
-    x = floats(input)
 
     def of_axis(chosen: int) -> Any:
         def along(x: Any, axis: int, own: Any, edges: str) -> Any:
             own_order = order if axis == chosen else 0
             return _smoothed(x, own, axis, own_order, edges, cval, truncate, None)
 
-        return _each_axis(x, along, sigma, mode, smoothed)
+        return _each_axis(image, along, sigma, mode, smoothed)
 
-    return [of_axis(axis) for axis in chosen_axes(x, axes)]
+    return [of_axis(axis) for axis in chosen_axes(image, axes)]
 
 
 def _differences(x: Any, axis: int, others: Any, mode: str, cval: Any) -> Any:
@@ -286,10 +266,8 @@ def _differences(x: Any, axis: int, others: Any, mode: str, cval: Any) -> Any:
     return made
 
 
-@filters(scipy.ndimage.sobel)
-def sobel(
-    input: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0
-) -> Any:
+@filters
+def sobel(image: Any, axis: int, mode: str, cval: Any) -> Any:
     """Sobel's differences, as ``scipy.ndimage.sobel``.
 
     Examples
@@ -299,13 +277,11 @@ def sobel(
            [-2.,  0.,  2.],
            [-1.,  0.,  1.]])
     """
-    return _differences(floats(input), axis, np.array([1.0, 2.0, 1.0]), mode, cval)
+    return _differences(image, axis, np.array([1.0, 2.0, 1.0]), mode, cval)
 
 
-@filters(scipy.ndimage.prewitt)
-def prewitt(
-    input: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0
-) -> Any:
+@filters
+def prewitt(image: Any, axis: int, mode: str, cval: Any) -> Any:
     """Prewitt's differences, as ``scipy.ndimage.prewitt``.
 
     Examples
@@ -315,14 +291,11 @@ def prewitt(
            [-1.,  0.,  1.],
            [-1.,  0.,  1.]])
     """
-    return _differences(floats(input), axis, np.ones(3), mode, cval)
+    return _differences(image, axis, np.ones(3), mode, cval)
 
 
-@filters(scipy.ndimage.uniform_filter1d)
-def uniform_filter1d(
-    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
-    cval: Any = 0.0, origin: int = 0,
-) -> Any:  # fmt: skip
+@filters
+def uniform_filter1d(image: Any, size: int, axis: int, mode: str, cval: Any, origin: int) -> Any:
     """Means of neighbours along an axis, as ``scipy.ndimage.uniform_filter1d``.
 
     Examples
@@ -330,16 +303,11 @@ def uniform_filter1d(
     >>> sg.grad(lambda x: uniform_filter1d(x, 3)[2])(np.ones(5)).round(4)
     array([0.    , 0.3333, 0.3333, 0.3333, 0.    ])
     """
-    return correlated_along(
-        floats(input), np.full(size, 1.0 / size), axis, mode, cval, size // 2 + origin
-    )
+    return correlated_along(image, np.full(size, 1.0 / size), axis, mode, cval, size // 2 + origin)
 
 
-@filters(scipy.ndimage.uniform_filter)
-def uniform_filter(
-    input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    origin: int = 0, *, axes: Any = None,
-) -> Any:  # fmt: skip
+@filters
+def uniform_filter(image: Any, size: Any, mode: Any, cval: Any, origin: int, axes: Any) -> Any:
     """Means of neighbours, as ``scipy.ndimage.uniform_filter``.
 
     Examples
@@ -349,13 +317,24 @@ def uniform_filter(
            [0.1111, 0.1111, 0.1111],
            [0.1111, 0.1111, 0.1111]])
     """
-    return _each_axis(
-        floats(input),
-        lambda x, axis, own, edges: correlated_along(
-            x, np.full(own, 1.0 / own), axis, edges, cval, own // 2 + origin
-        ),
-        size, mode, axes,
-    )  # fmt: skip
+
+    def along(x: Any, axis: int, own: int, edges: str) -> Any:
+        return correlated_along(x, np.full(own, 1.0 / own), axis, edges, cval, own // 2 + origin)
+
+    return _each_axis(image, along, size, mode, axes)
+
+
+# ---------------------------------------------------------------- means of places
+
+
+@replaces(scipy.ndimage.center_of_mass)
+def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> tuple[Any, ...]:
+    """Mean of the places of an image, weighted by its values."""
+    if labels is not None:
+        refuse_option("center_of_mass", "labels", "...", "center_of_mass(image * (labels == k))")
+    x = floats(input)
+    places = np.meshgrid(*map(traced_numpy.arange, x.shape), indexing="ij", sparse=True)
+    return tuple(np.sum(x * place) / np.sum(x) for place in places)
 
 
 __getattr__, __dir__ = offering(scipy.ndimage, globals(), reasons("ndimage"))
