@@ -584,7 +584,7 @@ OLDER: dict[str, Callable[[Any], Any]] = {
         lambda x: (well(x[0], a), 2 * (x - a) + 0.4 * x**3), [0.0], bounds=[(0, 0.5)]
     )[0],
     "fminbound": lambda a: so.fminbound(well, -2.0, 3.0, (a,)),
-    "brent": lambda a: so.brent(well, (a,)),
+    "brent": lambda a: so.brent(args=(a,), func=well),
     "toms748": lambda a: so.toms748(lambda x: x**3 - a, 0.0, 3.0),
     "toms748 by root_scalar": lambda a: (
         so.root_scalar(

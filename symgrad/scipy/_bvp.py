@@ -21,11 +21,7 @@ from ._makers import called
 
 
 @solver(_bvp_traced.solve_bvp, scipy.integrate)
-def solve_bvp(
-    fun: Callable[..., Any], bc: Callable[..., Any], x: Any, y: Any, p: Any = None, S: Any = None,
-    fun_jac: Any = None, bc_jac: Any = None, tol: float = 1e-3, max_nodes: int = 1000,
-    verbose: int = 0, bc_tol: float | None = None,
-) -> Any:  # fmt: skip
+def solve_bvp(given: dict[str, Any]) -> Any:
     """Solve a boundary value problem; as ``scipy.integrate.solve_bvp``.
 
     The equations are ``dy/dx = fun(x, y, p) + S @ y / (x - x[0])`` with
@@ -78,14 +74,13 @@ def solve_bvp(
     >>> sg.grad(top)(1.0).round(4)
     np.float64(0.1592)
     """
-    point = _point(x, y, p)
+    point = _point(given["x"], given["y"], given.get("p"))
     if point is not None:
-        fun_jac = _filled(fun, fun_jac, _inside, point)
         _, y0, *more = point
-        bc_jac = _filled(bc, bc_jac, _at_ends, (y0[:, 0], y0[:, -1], *more))
-    return scipy.integrate.solve_bvp(
-        fun, bc, x, y, p, S, fun_jac, bc_jac, tol, max_nodes, verbose, bc_tol
-    )
+        at_ends = y0[:, 0], y0[:, -1], *more
+        given["fun_jac"] = _filled(given["fun"], given.get("fun_jac"), _inside, point)
+        given["bc_jac"] = _filled(given["bc"], given.get("bc_jac"), _at_ends, at_ends)
+    return scipy.integrate.solve_bvp(**given)
 
 
 def _point(x: Any, y: Any, p: Any) -> tuple[Any, ...] | None:

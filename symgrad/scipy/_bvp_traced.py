@@ -198,8 +198,7 @@ def _first(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def solve_bvp(
     fun: Callable[..., Any], bc: Callable[..., Any], x: Any, y: Any, p: Any = None, S: Any = None,
-    fun_jac: Any = None, bc_jac: Any = None, tol: Any = 1e-3, max_nodes: Any = 1000,
-    verbose: int = 0, bc_tol: Any = None,
+    tol: Any = 1e-3, bc_tol: Any = None, **_: Any,
 ) -> OptimizeResult:  # fmt: skip
     """Solve a boundary value problem on the mesh that is given."""
     mesh = None if holds(x, is_traced) else np.asarray(x, dtype=float)

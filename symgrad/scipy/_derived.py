@@ -295,14 +295,19 @@ def _reason(why: Exception) -> str:
     return text
 
 
-def system(
-    solver: str, func: Callable[..., Any], jac: Any, x0: Any, args: Any, by_columns: Any
-) -> tuple[Any, Any]:
-    """Return equations and their Jacobian, as MINPACK's solvers take them."""
-    x = start_of(x0)
-    if jac is not None or x is None:
-        return func, jac
-    f = Derived(solver, func, as_tuple(args))
+def with_jacobian(
+    solver: str, func: str, jac: str, given: dict[str, Any], by_columns: Any = None
+) -> dict[str, Any]:
+    """Return the arguments of one of MINPACK's solvers with a Jacobian.
+
+    ``func``, ``jac``: the names of the equations and of their Jacobian.
+    """
+    x = start_of(given["x0"])
+    if given.get(jac) is not None or x is None:
+        return given
+    f = Derived(solver, given[func], as_tuple(given.get("args", ())))
     if not f.starts(x.ravel(), f.values, f.jacobian):
-        return func, jac
-    return f.values, (lambda *x: f.jacobian(*x).T) if by_columns else f.jacobian
+        return given
+    by_columns = by_columns or given.get("col_deriv")
+    slopes = (lambda *x: f.jacobian(*x).T) if by_columns else f.jacobian
+    return {**given, func: f.values, jac: slopes}

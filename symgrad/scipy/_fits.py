@@ -10,19 +10,15 @@ import numpy as np
 import scipy.optimize
 
 from . import _fits_traced, _roots_traced
-from ._derived import Derived, system
-from ._given import as_tuple, first_parameters, solver, start_of
+from ._derived import Derived, with_jacobian
+from ._given import as_tuple, first_parameters, solver, start_of, unless_traced
+
+#: The arguments of a call by SciPy's names, without those that it leaves out.
+Given = dict[str, Any]
 
 
 @solver(_fits_traced.least_squares)
-def least_squares(
-    fun: Callable[..., Any], x0: Any, jac: Any = None, bounds: Any = (-np.inf, np.inf),
-    method: str = "trf", ftol: Any = 1e-8, xtol: Any = 1e-8, gtol: Any = 1e-8,
-    x_scale: Any = None, loss: Any = "linear", f_scale: float = 1.0, diff_step: Any = None,
-    tr_solver: Any = None, tr_options: Any = None, jac_sparsity: Any = None,
-    max_nfev: Any = None, verbose: int = 0, args: Any = (), kwargs: Any = None,
-    callback: Any = None, workers: Any = None,
-) -> Any:  # fmt: skip
+def least_squares(given: Given) -> Any:
     """Solve a nonlinear least-squares problem; as ``scipy.optimize.least_squares``.
 
     Parameters
@@ -49,28 +45,22 @@ def least_squares(
     >>> least_squares(lambda p: p[0] * np.exp(-p[1] * t) - 2.0 * np.exp(-3.0 * t), [1.0, 1.0]).x
     array([2., 3.])
     """
-    x = start_of(x0)
-    if jac is None:
-        jac = "2-point"
+    if given.get("jac") is None:
+        given["jac"] = "2-point"
+        x = start_of(given["x0"])
         if x is not None and x.ndim == 1:
-            sparse = method != "lm" and (tr_solver == "lsmr" or jac_sparsity is not None)
-            f = Derived("least_squares", fun, as_tuple(args), kwargs, sparse=sparse)
+            sparse = given.get("tr_solver") == "lsmr" or given.get("jac_sparsity") is not None
+            f = Derived(
+                "least_squares", given["fun"], as_tuple(given.get("args", ())),
+                given.get("kwargs"), sparse=sparse and given.get("method") != "lm",
+            )  # fmt: skip
             if f.starts(x, f.values, f.jacobian):
-                fun, jac = f.values, f.jacobian
-    return scipy.optimize.least_squares(
-        fun, x0, jac, bounds, method, ftol, xtol, gtol, x_scale, loss, f_scale, diff_step,
-        tr_solver, tr_options, jac_sparsity, max_nfev, verbose, args, kwargs or {},
-        callback=callback, workers=workers,
-    )  # fmt: skip
+                given |= {"fun": f.values, "jac": f.jacobian}
+    return scipy.optimize.least_squares(**given)
 
 
 @solver(_fits_traced.leastsq)
-def leastsq(
-    func: Callable[..., Any], x0: Any, args: Any = (), Dfun: Any = None,
-    full_output: Any = False, col_deriv: Any = False, ftol: Any = 1.49012e-8,
-    xtol: Any = 1.49012e-8, gtol: Any = 0.0, maxfev: int = 0, epsfcn: Any = None,
-    factor: Any = 100, diag: Any = None,
-) -> Any:  # fmt: skip
+def leastsq(given: Given) -> Any:
     """Solve a least-squares problem by MINPACK; as ``scipy.optimize.leastsq``.
 
     Examples
@@ -78,18 +68,11 @@ def leastsq(
     >>> leastsq(lambda x: 2.0 * (x - 3.0) ** 2 + x - 3.0, 0.0)[0]
     array([3.])
     """
-    func, Dfun = system("leastsq", func, Dfun, x0, args, col_deriv)
-    return scipy.optimize.leastsq(func, x0, args, Dfun, full_output, col_deriv, ftol, xtol, gtol,
-                                  maxfev, epsfcn, factor, diag)  # fmt: skip
+    return scipy.optimize.leastsq(**with_jacobian("leastsq", "func", "Dfun", given))
 
 
 @solver(_fits_traced.curve_fit)
-def curve_fit(
-    f: Callable[..., Any], xdata: Any, ydata: Any, p0: Any = None, sigma: Any = None,
-    absolute_sigma: bool = False, check_finite: Any = None,
-    bounds: Any = (-np.inf, np.inf), method: Any = None, jac: Any = None, *,
-    full_output: bool = False, nan_policy: Any = None, **kwargs: Any,
-) -> Any:  # fmt: skip
+def curve_fit(given: Given) -> Any:
     """Fit a function to data; as ``scipy.optimize.curve_fit``.
 
     Parameters
@@ -113,7 +96,7 @@ def curve_fit(
     >>> popt
     array([2.5, 1.3])
     """
-    model, slopes = f, jac
+    f, xdata, p0 = given["f"], given["xdata"], given.get("p0")
     last: list[tuple[Any, Derived]] = []
 
     def derived(data: Any) -> Derived:
@@ -122,29 +105,23 @@ def curve_fit(
         return last[0][1]
 
     x = start_of(first_parameters(f) if p0 is None else p0)
-    if jac is None and x is not None and x.ndim == 1:
+    if given.get("jac") is None and x is not None and x.ndim == 1:
         data = start_of(xdata) if isinstance(xdata, (list, tuple, np.ndarray)) else xdata
         fit = derived(data)
         if fit.starts(x, fit.values, fit.jacobian):
-            model = functools.wraps(f)(lambda data, *params: derived(data).values(params))
-            slopes = lambda data, *params: derived(data).jacobian(params)  # noqa: E731
-    return scipy.optimize.curve_fit(
-        model, xdata, ydata, p0, sigma, absolute_sigma, check_finite, bounds, method, slopes,
-        full_output=full_output, nan_policy=nan_policy, **kwargs,
-    )  # fmt: skip
+            given["f"] = functools.wraps(f)(lambda data, *params: derived(data).values(params))
+            given["jac"] = lambda data, *params: derived(data).jacobian(params)
+    return scipy.optimize.curve_fit(**given)
 
 
 brentq, brenth, ridder, bisect = (
-    solver(getattr(_roots_traced, name))(getattr(scipy.optimize, name))
+    unless_traced(getattr(scipy.optimize, name), getattr(_roots_traced, name))
     for name in ("brentq", "brenth", "ridder", "bisect")
 )
 
 
 @solver(_fits_traced.root)
-def root(
-    fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = "hybr", jac: Any = None,
-    tol: Any = None, callback: Any = None, options: Any = None,
-) -> Any:  # fmt: skip
+def root(given: Given) -> Any:
     """Find a root of a function of vectors; as ``scipy.optimize.root``.
 
     Parameters
@@ -164,18 +141,16 @@ def root(
     >>> root(lambda x: [x[0] + x[1] - 3.0, x[0] * x[1] - 2.0], [0.0, 5.0]).x
     array([1., 2.])
     """
-    if isinstance(method, str) and method.lower() in ("hybr", "lm") and not jac:
-        by_columns = (options or {}).get("col_deriv")
-        fun, jac = system("root", fun, None, x0, args, by_columns)
-    return scipy.optimize.root(fun, x0, args, method, jac, tol, callback, options)
+    method = given.get("method", "hybr")
+    if isinstance(method, str) and method.lower() in ("hybr", "lm") and not given.get("jac"):
+        given["jac"] = None
+        by_columns = (given.get("options") or {}).get("col_deriv")
+        given = with_jacobian("root", "fun", "jac", given, by_columns)
+    return scipy.optimize.root(**given)
 
 
 @solver(_fits_traced.fsolve)
-def fsolve(
-    func: Callable[..., Any], x0: Any, args: Any = (), fprime: Any = None,
-    full_output: Any = 0, col_deriv: Any = 0, xtol: Any = 1.49012e-8, maxfev: int = 0,
-    band: Any = None, epsfcn: Any = None, factor: Any = 100, diag: Any = None,
-) -> Any:  # fmt: skip
+def fsolve(given: Given) -> Any:
     """Find a root of a function of vectors by MINPACK; as ``scipy.optimize.fsolve``.
 
     Examples
@@ -183,17 +158,11 @@ def fsolve(
     >>> fsolve(lambda x: np.cos(x) - x, 1.0)
     array([0.73908513])
     """
-    func, fprime = system("fsolve", func, fprime, x0, args, col_deriv)
-    return scipy.optimize.fsolve(func, x0, args, fprime, full_output, col_deriv, xtol, maxfev,
-                                 band, epsfcn, factor, diag)  # fmt: skip
+    return scipy.optimize.fsolve(**with_jacobian("fsolve", "func", "fprime", given))
 
 
 @solver(_roots_traced.newton)
-def newton(
-    func: Callable[..., Any], x0: Any, fprime: Any = None, args: Any = (), tol: Any = 1.48e-8,
-    maxiter: int = 50, fprime2: Any = None, x1: Any = None, rtol: Any = 0.0,
-    full_output: bool = False, disp: bool = True,
-) -> Any:  # fmt: skip
+def newton(given: Given) -> Any:
     """Find a root of a function of a number, or of each element; as ``scipy.optimize.newton``.
 
     Parameters
@@ -210,19 +179,16 @@ def newton(
     >>> newton(lambda x, a: x**3 - a, np.array([1.0, 2.0]), args=(np.array([8.0, 27.0]),))
     array([2., 3.])
     """
-    args = tuple(args) if isinstance(args, list) else args  # as here alone SciPy takes it
-    if fprime is None and x1 is None:
-        fprime = _slope_of("newton", func, x0, args)[0]
-    return scipy.optimize.newton(func, x0, fprime, args, tol, maxiter, fprime2, x1, rtol,
-                                 full_output, disp)  # fmt: skip
+    args = given.get("args", ())
+    if isinstance(args, list):  # as here alone SciPy takes it
+        given["args"] = args = tuple(args)
+    if given.get("fprime") is None and given.get("x1") is None:
+        given["fprime"] = _slope_of("newton", given["func"], given["x0"], args)[0]
+    return scipy.optimize.newton(**given)
 
 
 @solver(_roots_traced.root_scalar)
-def root_scalar(
-    f: Callable[..., Any], args: Any = (), method: Any = None, bracket: Any = None,
-    fprime: Any = None, fprime2: Any = None, x0: Any = None, x1: Any = None, xtol: Any = None,
-    rtol: Any = None, maxiter: Any = None, options: Any = None,
-) -> Any:  # fmt: skip
+def root_scalar(given: Given) -> Any:
     """Find a root of a function of a number; as ``scipy.optimize.root_scalar``.
 
     Parameters
@@ -238,15 +204,17 @@ def root_scalar(
     >>> root_scalar(lambda x: x**3 - 8.0, x0=3.0, method="halley").converged
     True
     """
+    method, x0 = given.get("method"), given.get("x0")
     name = method.lower() if isinstance(method, str) else ""
-    if method is None and bracket is None and x1 is None:
+    if method is None and given.get("bracket") is None and given.get("x1") is None:
         name = "newton"
-    flags = isinstance(fprime, bool) or isinstance(fprime2, bool)  # f gives them itself
+    first, second = given.get("fprime"), given.get("fprime2")
+    flags = isinstance(first, bool) or isinstance(second, bool)  # f gives them itself
     if name in ("newton", "halley") and x0 is not None and not flags:
-        slope, second = _slope_of("root_scalar", f, x0, args, fprime is None, name == "halley")
-        fprime, fprime2 = fprime or slope, fprime2 or second
-    return scipy.optimize.root_scalar(f, args, method, bracket, fprime, fprime2, x0, x1, xtol,
-                                      rtol, maxiter, options)  # fmt: skip
+        slopes = _slope_of("root_scalar", given["f"], x0, given.get("args", ()), first is None,
+                           name == "halley")  # fmt: skip
+        given["fprime"], given["fprime2"] = first or slopes[0], second or slopes[1]
+    return scipy.optimize.root_scalar(**given)
 
 
 def _slope_of(

@@ -106,12 +106,9 @@ class Squares:
 
 
 def least_squares(
-    fun: Callable[..., Any], x0: Any, jac: Any = None, bounds: Any = (-np.inf, np.inf),
-    method: str = "trf", ftol: Any = 1e-8, xtol: Any = 1e-8, gtol: Any = 1e-8,
-    x_scale: Any = None, loss: Any = "linear", f_scale: Any = 1.0, diff_step: Any = None,
-    tr_solver: Any = None, tr_options: Any = None, jac_sparsity: Any = None,
-    max_nfev: Any = None, verbose: int = 0, args: Any = (), kwargs: Any = None,
-    callback: Any = None, workers: Any = None,
+    fun: Callable[..., Any], x0: Any, bounds: Any = (-np.inf, np.inf), ftol: Any = 1e-8,
+    xtol: Any = 1e-8, gtol: Any = 1e-8, loss: Any = "linear", f_scale: Any = 1.0,
+    max_nfev: Any = None, args: Any = (), kwargs: Any = None, **_: Any,
 ) -> Any:  # fmt: skip
     """Solve a nonlinear least-squares problem."""
     residual = values_of(fun, args, kwargs)
@@ -144,9 +141,8 @@ def _ends(bounds: Any) -> tuple[Any, Any]:
 
 
 def leastsq(
-    func: Callable[..., Any], x0: Any, args: Any = (), Dfun: Any = None,
-    full_output: Any = False, col_deriv: Any = False, ftol: Any = MINPACK, xtol: Any = MINPACK,
-    gtol: Any = 0.0, maxfev: Any = 0, epsfcn: Any = None, factor: Any = 100, diag: Any = None,
+    func: Callable[..., Any], x0: Any, args: Any = (), full_output: Any = False,
+    ftol: Any = MINPACK, xtol: Any = MINPACK, gtol: Any = 0.0, maxfev: Any = 0, **_: Any,
 ) -> Any:  # fmt: skip
     """Solve a least-squares problem."""
     squares = Squares(values_of(func, args))
@@ -170,8 +166,7 @@ def covariance(slopes: Any) -> Any:
 
 def curve_fit(
     f: Callable[..., Any], xdata: Any, ydata: Any, p0: Any = None, sigma: Any = None,
-    absolute_sigma: bool = False, check_finite: Any = None,
-    bounds: Any = (-np.inf, np.inf), method: Any = None, jac: Any = None, *,
+    absolute_sigma: bool = False, bounds: Any = (-np.inf, np.inf), method: Any = None,
     full_output: bool = False, nan_policy: Any = None, **kwargs: Any,
 ) -> Any:  # fmt: skip
     """Fit a function to data."""
@@ -266,9 +261,8 @@ def _solved(
 
 
 def fsolve(
-    func: Callable[..., Any], x0: Any, args: Any = (), fprime: Any = None,
-    full_output: Any = 0, col_deriv: Any = 0, xtol: Any = MINPACK, maxfev: Any = 0,
-    band: Any = None, epsfcn: Any = None, factor: Any = 100, diag: Any = None,
+    func: Callable[..., Any], x0: Any, args: Any = (), full_output: Any = 0, xtol: Any = MINPACK,
+    maxfev: Any = 0, **_: Any,
 ) -> Any:  # fmt: skip
     """Find a root of a function of vectors."""
     x, ok, steps, equations = _solved(func, x0, args, xtol, maxfev, "fsolve")
@@ -280,7 +274,7 @@ def fsolve(
 
 def root(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = "hybr", jac: Any = None,
-    tol: Any = None, callback: Any = None, options: Any = None,
+    tol: Any = None, options: Any = None, **_: Any,
 ) -> Any:  # fmt: skip
     """Find a root of a function of vectors."""
     name, given = str(method).lower(), dict(options or {})

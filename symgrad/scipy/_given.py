@@ -90,28 +90,71 @@ def _is_unknown(value: Any) -> bool:
 
 def solver(
     traced: Callable[..., Any], module: Any = scipy.optimize
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Have ``traced`` stand for a solver of SciPy's where it is given traced values.
+) -> Callable[[Callable[[dict[str, Any]], Any]], Callable[..., Any]]:
+    """Have a function stand for the solver of SciPy's that has its name.
 
-    They are among its arguments, or what its functions return.
+    It is given the arguments of a call by SciPy's names, without those that the call leaves out,
+    and may fill these in. With traced values ``traced`` stands for it.
     """
 
-    def decorate(plain: Callable[..., Any]) -> Callable[..., Any]:
-        watching = given_numbers(getattr(module, plain.__name__), WHY)
+    def decorate(filling: Callable[[dict[str, Any]], Any]) -> Callable[..., Any]:
+        original = getattr(module, filling.__name__)
+        named = by_names(original)
 
-        @functools.wraps(plain)
-        def solve(*args: Any, **kwargs: Any) -> Any:
-            if now().guards is None:
-                with borrowing():
-                    return plain(*args, **kwargs)
-            if not any(map(_is_given_traced, (*args, *kwargs.values()))):
-                with contextlib.suppress(UnsupportedError, TraceError), attempt():
-                    return watching(*args, **kwargs)
-            return with_branches(traced, *args, **kwargs)
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            return filling(named(args, kwargs))
 
+        solve = functools.wraps(filling)(unless_traced(original, traced, plain))
+        solve.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
         return solve
 
     return decorate
+
+
+def unless_traced(
+    original: Callable[..., Any], traced: Callable[..., Any],
+    plain: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:  # fmt: skip
+    """Return a solver of SciPy's, for which ``traced`` stands where it is given traced values.
+
+    They are among its arguments, or what its functions return. ``traced`` is given arguments by
+    SciPy's names. ``plain`` is called outside of traced code, or the solver itself.
+    """
+    outside = plain or original
+    watching, named = given_numbers(original, WHY), by_names(original)
+
+    @functools.wraps(original)
+    def solve(*args: Any, **kwargs: Any) -> Any:
+        if now().guards is None:
+            with borrowing():
+                return outside(*args, **kwargs)
+        if not any(map(_is_given_traced, (*args, *kwargs.values()))):
+            with contextlib.suppress(UnsupportedError, TraceError), attempt():
+                return watching(*args, **kwargs)
+        return with_branches(traced, **named(args, kwargs))
+
+    return solve
+
+
+def by_names(original: Callable[..., Any]) -> Callable[[Any, Any], dict[str, Any]]:
+    """Return a function of the arguments of a call that gives them by SciPy's names.
+
+    ``Signature.bind`` takes ten times as long, and is left to say what is wrong with a call.
+    """
+    signature = inspect.signature(original)
+    each = signature.parameters.values()
+    names = [p.name for p in each if p.kind is p.POSITIONAL_OR_KEYWORD]
+    needed = {p.name for p in each if p.default is p.empty and p.kind is not p.VAR_KEYWORD}
+    takes_more = any(p.kind is p.VAR_KEYWORD for p in each)
+
+    def named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        right = len(given) == len(args) + len(kwargs) and needed <= given.keys()
+        if not right or not (takes_more or given.keys() <= signature.parameters.keys()):
+            signature.bind(*args, **kwargs)
+        return given
+
+    return named
 
 
 def with_branches(traced: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -14,7 +14,7 @@ from .._ops.np_common import as_array
 from ..errors import ArgumentError, ShapeError
 from . import _minimize_traced as traced
 from ._derived import Derived
-from ._given import as_tuple, solver, start_of
+from ._given import as_tuple, solver, start_of, unless_traced
 
 #: Methods of ``minimize`` that take a gradient; a Hessian; only products with it if it is large.
 _GRADIENT = frozenset(("cg", "bfgs", "l-bfgs-b", "tnc", "slsqp"))
@@ -92,15 +92,11 @@ def _filled_constraint(constraint: Any, x: Any, method: str) -> Any:
     )
 
 
-minimize_scalar = solver(traced.minimize_scalar)(scipy.optimize.minimize_scalar)
+minimize_scalar = unless_traced(scipy.optimize.minimize_scalar, traced.minimize_scalar)
 
 
 @solver(traced.minimize)
-def minimize(
-    fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, jac: Any = None,
-    hess: Any = None, hessp: Any = None, bounds: Any = None, constraints: Any = (),
-    tol: Any = None, callback: Any = None, options: Any = None,
-) -> Any:  # fmt: skip
+def minimize(given: dict[str, Any]) -> Any:
     """Minimise a function of a vector; as ``scipy.optimize.minimize``.
 
     Parameters
@@ -138,15 +134,16 @@ def minimize(
     >>> found.success, np.round(found.x, 1)
     (True, array([3., 3.]))
     """
-    args = as_tuple(args)
-    if isinstance(method, str) and method.lower() == "ipopt":
-        objective = partial(_first, fun) if jac is True else fun
-        return _by_ipopt(objective, x0, args, bounds, constraints, tol, callback, options)
-    chosen = method
+    fun, args, jac = given["fun"], as_tuple(given.get("args", ())), given.get("jac")
+    constraints = given.get("constraints", ())
+    method = given.get("method")
     if method is None:
-        chosen = "slsqp" if constraints else "bfgs" if bounds is None else "l-bfgs-b"
-    name = chosen.lower() if isinstance(chosen, str) else ""
-    x = start_of(x0)
+        bounded = given.get("bounds") is not None
+        method = "slsqp" if constraints else "l-bfgs-b" if bounded else "bfgs"
+    name = method.lower() if isinstance(method, str) else ""
+    if name == "ipopt":
+        return _by_ipopt(**{**given, "fun": partial(_first, fun) if jac is True else fun})
+    x = start_of(given["x0"])
     if name in _GRADIENT | _HESSIAN | _PRODUCT and x is not None and x.ndim == 1:
         large = x.size > SMALL
         sparse = large and name == "trust-constr"
@@ -158,18 +155,20 @@ def minimize(
         traced = True
         if jac is None or jac is False:
             traced = f.starts(x, f.fun)
-            fun, jac = (f.fun, f.gradient) if traced else (fun, jac)
-            if not traced and name in _HESSIAN | _PRODUCT:
+            if traced:
+                given |= {"fun": f.fun, "jac": f.gradient}
+            elif name in _HESSIAN | _PRODUCT:
                 f.plain(x)  # SciPy would miss a Jacobian before it meets the function's own error
-        if traced and name in _HESSIAN | _PRODUCT and hess is None and hessp is None:
+        curved = given.get("hess") is not None or given.get("hessp") is not None
+        if traced and name in _HESSIAN | _PRODUCT and not curved:
             if sparse or not large or name in _HESSIAN:
-                hess = whole.hessian if whole.starts(x, whole.hessian) else None
+                if whole.starts(x, whole.hessian):
+                    given["hess"] = whole.hessian
             elif whole.starts(x, lambda x: whole.hessian_product(x, x)):
-                hessp = whole.hessian_product
+                given["hessp"] = whole.hessian_product
         if name in ("slsqp", "trust-constr"):
-            constraints = _each(lambda c: _filled_constraint(c, x, name), constraints)
-    return scipy.optimize.minimize(fun, x0, args, method, jac, hess, hessp, bounds, constraints,
-                                   tol, callback, options)  # fmt: skip
+            given["constraints"] = _each(lambda c: _filled_constraint(c, x, name), constraints)
+    return scipy.optimize.minimize(**given)
 
 
 def _first(function: Callable[..., Any], *args: Any) -> Any:
@@ -185,8 +184,8 @@ def _each(change: Callable[[Any], Any], constraints: Any) -> Any:
 
 
 def _by_ipopt(
-    fun: Callable[..., Any], x0: Any, args: tuple[Any, ...], bounds: Any, constraints: Any,
-    tol: Any, callback: Any, options: Any,
+    fun: Callable[..., Any], x0: Any, args: Any = (), bounds: Any = None, constraints: Any = (),
+    tol: Any = None, callback: Any = None, options: Any = None, **_: Any,
 ) -> Any:  # fmt: skip
     """Return the result of IPOPT for a problem as SciPy's ``minimize`` takes it."""
     x = start_of(x0)
@@ -203,7 +202,7 @@ def _by_ipopt(
     if tol is not None:
         given.setdefault("tol", tol)
     problem = nlp(
-        partial(_with, fun, args),
+        partial(_with, fun, as_tuple(args)),
         partial(_together, [p[1] for p in parts], *(p[0] for p in parts)) if parts else None, x,
         bounds=_pair(bounds, x.size),
         limits=([p[2] for p in parts], [p[3] for p in parts]) if parts else None,

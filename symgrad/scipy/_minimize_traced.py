@@ -45,8 +45,7 @@ CONSTRAINED = frozenset(("slsqp", "trust-constr"))
 
 def minimize(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, jac: Any = None,
-    hess: Any = None, hessp: Any = None, bounds: Any = None, constraints: Any = (),
-    tol: Any = None, callback: Any = None, options: Any = None,
+    bounds: Any = None, constraints: Any = (), tol: Any = None, options: Any = None, **_: Any,
 ) -> Any:  # fmt: skip
     """Minimise a function of a vector."""
     if method is not None and str(method).lower() not in METHODS:

@@ -6,7 +6,6 @@ are SciPy's.
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +21,7 @@ from .._api._matrices import jacobian
 from .._ops.np_common import as_array
 from ..errors import ShapeError, UnsupportedError
 from . import _fits_traced, _minimize_traced, _roots_traced
-from ._given import as_tuple, solver
+from ._given import as_tuple, unless_traced
 from ._replacing import floats, replaces
 
 # ---------------------------------------------------------------- minima of one name or another
@@ -32,25 +31,19 @@ _MORE = ("full_output", "retall", "eqcons", "ieqcons", "f_eqcons", "f_ieqcons")
 
 
 def _like(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of SciPy's that is ``traced(**arguments)`` of traced values."""
-    signature = inspect.signature(original)
-    name = original.__name__
+    """Return a minimiser of SciPy's, ``traced(function, arguments)`` of traced values."""
+    function = next(iter(inspect.signature(original).parameters))
 
-    def called(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments
+    def called(**given: Any) -> Any:
         for option in _MORE:
             if given.get(option):
                 raise UnsupportedError(
-                    f"{name}: in traced code there is no {option}. Write instead: "
+                    f"{original.__name__}: in traced code there is no {option}. Write instead: "
                     "scipy.optimize.minimize or minimize_scalar"
                 )
-        return traced(next(iter(given.values())), given)
+        return traced(given[function], given)
 
-    @functools.wraps(original)
-    def plain(*args: Any, **kwargs: Any) -> Any:
-        return original(*args, **kwargs)
-
-    return solver(called)(plain)
+    return unless_traced(original, called)
 
 
 def _of_vectors(name: str, method: str) -> Callable[..., Any]:
@@ -58,8 +51,8 @@ def _of_vectors(name: str, method: str) -> Callable[..., Any]:
         both = name == "fmin_l_bfgs_b" and not given.get("approx_grad") and not given.get("fprime")
         limits = {k: v for k, v in given.items() if k == "maxiter" and v}
         found = _minimize_traced.minimize(
-            f, given["x0"], given.get("args", ()), method, True if both else None,
-            bounds=given.get("bounds"), options=limits,
+            f, given["x0"], given.get("args", ()), method, both or None, given.get("bounds"),
+            options=limits,
         )  # fmt: skip
         if name == "fmin_l_bfgs_b":
             return found.x, found.fun, {"grad": found.jac, "nit": found.nit, "funcalls": found.nfev}
@@ -162,36 +155,10 @@ def _fixed_point(
     return root_at(lambda x: f(x) - x, found, off < xtol)
 
 
-@solver(_fixed_point)
-def fixed_point(
-    func: Callable[..., Any], x0: Any, args: Any = (), xtol: Any = 1e-8, maxiter: int = 500,
-    method: str = "del2",
-) -> Any:  # fmt: skip
-    """Find a fixed point of a function; as ``scipy.optimize.fixed_point``.
+fixed_point = unless_traced(scipy.optimize.fixed_point, _fixed_point)
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> from scipy.optimize import fixed_point
-    >>> sg.grad(lambda a: fixed_point(lambda x: np.cos(a * x), 0.5))(1.0).round(6)
-    np.float64(-0.297474)
-    """
-    return scipy.optimize.fixed_point(func, x0, args, xtol, maxiter, method)
-
-
-def _toms748(
-    f: Callable[..., Any], a: Any, b: Any, args: Any = (), k: int = 1, xtol: Any = 2e-12,
-    rtol: Any = _roots_traced.RTOL, maxiter: Any = 100, full_output: bool = False,
-    disp: bool = True,
-) -> Any:  # fmt: skip
-    return _roots_traced.toms748(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
-
-
-@solver(_toms748)
-def toms748(f: Callable[..., Any], a: Any, b: Any, *args: Any, **kwargs: Any) -> Any:
-    """Find a root in a bracket; as ``scipy.optimize.toms748``, in traced code by Brent's method."""
-    return scipy.optimize.toms748(f, a, b, *args, **kwargs)
+#: In traced code it is Brent's method.
+toms748 = unless_traced(scipy.optimize.toms748, _roots_traced.toms748)
 
 
 # ---------------------------------------------------------------- derivatives

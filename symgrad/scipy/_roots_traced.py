@@ -142,6 +142,7 @@ def _bracketed(name: str) -> Callable[..., Any]:
     def solve(
         f: Callable[..., Any], a: Any, b: Any, args: Any = (), xtol: Any = XTOL,
         rtol: Any = RTOL, maxiter: Any = MOST, full_output: bool = False, disp: bool = True,
+        k: int = 1,
     ) -> Any:  # fmt: skip
         value = function_of_numbers(f, args)
         a, b = (stop_gradient(number(1.0 * x)) for x in (a, b))
@@ -196,7 +197,7 @@ brentq, brenth, ridder, bisect, toms748 = _BRACKETED.values()
 def newton(
     func: Callable[..., Any], x0: Any, fprime: Any = None, args: Any = (), tol: Any = 1.48e-8,
     maxiter: Any = 50, fprime2: Any = None, x1: Any = None, rtol: Any = 0.0,
-    full_output: bool = False, disp: bool = True,
+    full_output: bool = False, **_: Any,
 ) -> Any:  # fmt: skip
     """Find a root of a function of a number, or of each element."""
     args = tuple(args) if isinstance(args, list) else args  # as here alone SciPy takes it
@@ -287,11 +288,10 @@ def root_scalar(
     given = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, **(options or {})}
     given = {k: x for k, x in given.items() if x is not None}
     if name in _BRACKETED:
-        if name == "toms748":
-            given.pop("k", None)  # how many steps before each look at the bracket
         if bracket is None:
             raise ValueError(f"Bracket needed for {method}")
-        return _BRACKETED[name](f, *bracket[:2], args, full_output=True, **given)[1]
+        given["full_output"] = True
+        return _BRACKETED[name](f, *bracket[:2], args, **given)[1]
     if name not in ("newton", "halley", "secant"):
         raise UnsupportedError(
             f"root_scalar: in traced code method is one of {', '.join(map(repr, _BRACKETED))}, "
