@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from .._graph import Literal, Node, warn_user
-from .._lanes import Block, Found, blocks_of, examples_of, flat, selected, structure_of
+from .._lanes import (
+    Block,
+    Found,
+    blocks_of,
+    examples_of,
+    flat,
+    places_of_elements,
+    selected,
+    structure_of,
+)
 from .._op import PROJECTIONS, Words
 from .._shapes import as_size, dim_product, guard, hint, recording
 from .._trace import Traced, as_node, collect, require_traced
@@ -20,12 +29,12 @@ from ._wrt import Keys, positions_of
 
 
 def sparse_body(
-    function: Callable[..., Any], argnums: Keys, lower: bool = False
+    function: Callable[..., Any], argnums: Keys, lower: bool = False, pattern: bool = False
 ) -> Callable[..., Any]:
     """Return the blocks of the Jacobian of ``function`` as a function on traced values.
 
     It gives the values of each block, and the :class:`Layout` of all. ``_fixed``: the places are
-    known while tracing, and so are colours.
+    known while tracing, and so are colours. With ``pattern`` the places alone are wanted.
     """
     numbers, single = positions_of(argnums)
 
@@ -44,6 +53,9 @@ def sparse_body(
         for y in nodes:
             if y.dtype.kind != "f":
                 raise ArgumentError(f"the Jacobian of a result of type {y.dtype} is not defined")
+        if pattern and (layout := _by_elements(nodes, opened.inputs)) is not None:
+            opened.close(())
+            return (), layout
         found, behind, compressed, known = _followed(function, nodes, opened.inputs, _fixed)
         targets, sources = [*nodes, *found.cuts], [*opened.inputs, *found.cuts]
         parts = [
@@ -86,9 +98,23 @@ def sparse_body(
         alone = single and tree.kind == "leaf" and opened.trees[0][0].kind == "leaf"
         nested = None if alone else unflatten
         layout = Layout(entries, bounds, shapes, dtypes, counts, lower, nested, compressed)
-        return tuple(map(Traced, closed[: len(values)])), layout
+        return () if pattern else tuple(map(Traced, closed[: len(values)])), layout
 
     return body
+
+
+def _by_elements(nodes: Sequence[Node], inputs: Sequence[Node]) -> Layout | None:
+    """Return the places of one result's derivative by one argument; None if they are not found."""
+    if (len(nodes), len(inputs)) != (1, 1):
+        return None
+    (y,), (x,) = nodes, inputs
+    found = places_of_elements(y, x)
+    if found is None:
+        return None
+    rows, columns = map(as_node, found)
+    entries = Entries(0, 0, [(rows.shape, rows, columns, None)], ["its elements"])
+    shapes = [dim_product(y.shape)], [dim_product(x.shape)]
+    return Layout([entries], [], shapes, [y.dtype], (1, 1), False, None)
 
 
 def _followed(

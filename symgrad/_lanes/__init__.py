@@ -13,6 +13,7 @@ Where lanes end, at loops that carry arrays and at factorisations, the places ar
 from ._block import Block
 from ._dense import added_up, examples_of, memory
 from ._dependence import dependence
+from ._elements import places_of_elements
 from ._index import Index, flat
 from ._structure import Structure, structure_of
 from ._walk import Found, blocks_of, places_throughout, selected

@@ -82,7 +82,24 @@ def wandering(rng: np.random.Generator, n: int, data: dict[str, Any]) -> Callabl
     return slope
 
 
-KINDS = [groups, groups, stencil, stencil, network, wandering]
+def listed(rng: np.random.Generator, n: int, data: dict[str, Any]) -> Callable[..., Any]:
+    """Return rates that are written out one by one, each of few unknowns."""
+    data["order"] = rng.permutation(n)
+    data["rate"] = 10.0 ** rng.uniform(0, 3, n)
+    far = int(rng.integers(1, 4))
+
+    def slope(t: Any, y: Any) -> Any:
+        z = [y[k] for k in data["order"]]
+        found = []
+        for k in range(n):
+            pull = z[k - far] * (1 - z[k - far] ** 2) if k >= far else np.cos(t)
+            found.append(data["rate"][k] * (0.5 * np.tanh(pull) - z[k]) + z[(k + far) % n])
+        return [found[k] for k in np.argsort(data["order"])]
+
+    return slope
+
+
+KINDS = [listed, groups, groups, stencil, stencil, network, wandering]
 
 
 def changed(rng: np.random.Generator, data: dict[str, Any]) -> None:
