@@ -12,6 +12,7 @@ from numba import njit
 from scipy.special import ellipk
 
 import symgrad as sg
+from symgrad.errors import UnsupportedError
 from symgrad.scipy.integrate import solve_ivp
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-12}
@@ -198,3 +199,94 @@ def test_derivatives_of_events_that_there_are_not() -> None:
         assert not np.isfinite(by_time[0, 1]), "the second time"
         assert not np.isfinite(by_time[1]).any()
         assert not np.isfinite(by_state[1]).any()
+
+
+def rounds(w: Any, span: Any, solve: Any, marks: dict[str, Any], **options: Any) -> Any:
+    """Go round a circle at the speed ``w``; the events are lines across, with these marks."""
+    events = []
+    for k, (level, marked) in enumerate(marks.items()):
+
+        def line(t: Any, y: Any, k: int = k, level: float = float(level)) -> Any:
+            return y[k % 2] - level
+
+        for name, value in marked.items():
+            if name != "recorded" or solve is solve_ivp:
+                setattr(line, name, value)
+        events.append(line)
+    return solve(
+        lambda t, y: [w * y[1], -w * y[0]], span, [1.0, 0.0], "DOP853", events=events, **TIGHT,
+        **options,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_events_that_do_not_end_the_integration(seed: int) -> None:
+    """Mixed with such that do, as SciPy's; the times kept are the first."""
+    rng = np.random.default_rng(seed)
+    marks: dict[str, Any] = {}
+    for _ in range(int(rng.integers(1, 4))):
+        marked = {"recorded": int(rng.integers(1, 9)), "direction": int(rng.integers(-1, 2))}
+        if rng.random() < 0.3:
+            marked["terminal"] = int(rng.integers(1, 6))
+        marks[str(rng.uniform(-0.9, 0.9))] = marked
+    span = (0.0, float(rng.choice([7.0, -7.0])))
+    times = np.linspace(*span, 5)
+    w = float(rng.uniform(0.5, 3.0))
+
+    def f(w: Any, solve: Any = solve_ivp) -> Any:
+        found = rounds(w, span, solve, marks, t_eval=times)
+        return found.t_events, found.y_events, found.status, found.y
+
+    expected_times, expected_states, status, expected = f(w, scipy.integrate.solve_ivp)
+    times_found, states, our_status, y = sg.compile(f)(w)
+    assert our_status == status
+    np.testing.assert_allclose(y[:, : expected.shape[1]], expected, atol=1e-9)
+    slopes = sg.jacobian(lambda w: f(w)[0])(w)
+    every = zip(
+        times_found, states, slopes, expected_times, expected_states, marks.values(), strict=True
+    )
+    for found, at, slope, exact, there, marked in every:
+        rows = marked["recorded"]
+        known = min(rows, len(exact))
+        assert found.shape == (rows,)
+        assert at.shape == (rows, 2)
+        np.testing.assert_allclose(found[:known], exact[:known], atol=1e-9)
+        np.testing.assert_allclose(slope[:known], -exact[:known] / w, atol=1e-8)
+        assert np.isnan(found[known:]).all()
+        assert not np.isfinite(slope[known:]).any()
+        if known:
+            np.testing.assert_allclose(at[:known], there[:known], atol=1e-9)
+
+
+@pytest.mark.slow
+def test_recorded_events_under_other_transformations() -> None:
+    def crossings(w: Any) -> Any:
+        marks = {"0.1": {"recorded": 3}}
+        return rounds(w, (0.0, 9.0), solve_ivp, marks).t_events[0]
+
+    angles = np.array([np.arccos(0.1), 2 * np.pi - np.arccos(0.1), 2 * np.pi + np.arccos(0.1)])
+    speeds = np.array([0.5, 1.0, 2.0])
+    expected = np.where(angles < 9 * speeds[:, np.newaxis], angles / speeds[:, np.newaxis], np.nan)
+    np.testing.assert_allclose(sg.vmap(crossings)(speeds), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        sg.grad(lambda w: np.sum(crossings(w)))(2.0), -angles.sum() / 4, rtol=1e-9
+    )
+    slopes = sg.vmap(sg.grad(lambda w: np.nansum(crossings(w))))(speeds)
+    np.testing.assert_allclose(slopes, -np.nansum(expected, axis=1) / speeds, rtol=1e-8)
+    second = sg.hessian(lambda w: crossings(w)[1])(2.0)
+    np.testing.assert_allclose(second, 2 * angles[1] / 8, rtol=1e-6)
+
+
+@pytest.mark.parametrize("recorded", [True, 0, -1, 2.5])
+def test_how_often_an_event_is_recorded(recorded: Any) -> None:
+    marks = {"0.1": {"recorded": recorded}}
+    with pytest.raises(ValueError, match=r"`recorded`.*positive integer"):
+        sg.compile(lambda w: rounds(w, (0.0, 1.0), solve_ivp, marks).t_events[0])(1.0)
+
+
+def test_events_that_say_nothing_and_no_events() -> None:
+    with pytest.raises(UnsupportedError, match=r"line\.recorded = 100.*line\.terminal = 1"):
+        sg.compile(lambda w: rounds(w, (0.0, 1.0), solve_ivp, {"0.1": {}}).t_events[0])(1.0)
+    found = sg.compile(lambda w: rounds(w, (0.0, 1.0), solve_ivp, {}).t_events)(1.0)
+    assert found == rounds(1.0, (0.0, 1.0), scipy.integrate.solve_ivp, {}).t_events == []

@@ -60,8 +60,9 @@ def solve_ivp(
         Whether to give the solution as a function ``sol`` of time.
     events:
         Functions ``event(t, y, *args)`` whose zeros are located, with the attributes ``terminal``
-        and ``direction``. They are seen where the sign differs at the ends of a step: of two zeros
-        within one nothing is known. Steps of ``"Taylor"`` are long; ``max_step`` bounds them.
+        and ``direction``, and in traced code ``recorded``. They are seen where the sign differs at
+        the ends of a step: of two zeros within one nothing is known. Steps of ``"Taylor"`` are
+        long; ``max_step`` bounds them.
     vectorized:
         Whether ``fun`` takes states as columns, of shape (n, k).
     args:
@@ -93,10 +94,11 @@ def solve_ivp(
     is given at the times ``t_eval``; without them there are its ends alone, ``sol.y[:, -1]`` and
     ``sol.t[-1]``. Derivatives by the initial state, the times, ``args`` and what ``fun`` closes
     over are those of the steps taken, whose lengths are not differentiated. Times that were not
-    reached have nan. Events say by ``terminal`` how often they may happen; their times and states
-    have shapes (terminal,) and (terminal, n), with nan for those that there are not, and are
-    differentiated as implicit functions. With ``dense_output``, ``sol.sol(t)`` takes the steps
-    again: ask for all times in one call.
+    reached have nan. Events say how often they may happen: by ``terminal``, and the integration
+    ends with the last, or by ``recorded``, and it goes on. Their times and states have shapes (m,)
+    and (m, n), of the first m, with nan for those that there are not, and are differentiated as
+    implicit functions. With ``dense_output``, ``sol.sol(t)`` takes the steps again: ask for all
+    times in one call.
 
     Examples
     --------

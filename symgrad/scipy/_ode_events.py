@@ -1,10 +1,11 @@
 """Events of a solution in traced code: where functions of time and state are zero.
 
-Each is looked for so many times as ends the integration, since arrays have sizes that are known:
-times and states that there are not have nan. A zero is located on the polynomial of its step by
-bisection, which is not differentiated, and two of Newton's steps after it, which are: so many
-give the first three derivatives of the implicit function theorem (each doubles the order; A.
-Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 15).
+Each says with which of its times the integration ends, or how many of them are recorded, since
+arrays have sizes that are known: times and states that there are not have nan. A zero is located
+on the polynomial of its step by bisection, which is not differentiated, and two of Newton's steps
+after it, which are: so many give the first three derivatives of the implicit function theorem
+(each doubles the order; A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008,
+chapter 15).
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ Event = Callable[[Any, Any], Any]
 
 #: Newton's steps and the last bracket, in lengths of the step.
 POLISHED, NARROW = 1e-6, 2.0**-52
+
+NOT_SAID = (
+    "solve_ivp: in traced code arrays have sizes that are known, so say how often the event {0} "
+    "may happen: {0}.recorded = 100 keeps its first hundred times, {0}.terminal = 1 ends the "
+    "integration with the first; times that there are not have nan"
+)
 
 
 class Seen(NamedTuple):
@@ -65,23 +72,32 @@ class Watch:
     def __init__(self, events: Any, args: tuple[Any, ...]) -> None:
         given: Sequence[Callable[..., Any]] = (events,) if callable(events) else tuple(events)
         self.events: list[Event] = []
+        #: How many times of each are looked for, whether the integration ends with the last of
+        #: them, and how many are recorded.
         self.most: list[int] = []
+        self.ends: list[bool] = []
+        self.rows: list[int] = []
         self.directions: list[float] = []
         for event in given:
-            most = getattr(event, "terminal", None)
-            name = getattr(event, "__name__", "event")
-            if not most:
-                raise UnsupportedError(
-                    f"solve_ivp: in traced code arrays have sizes that are known, so say how often "
-                    f"the event {name} may happen, and the integration ends with the last: "
-                    f"{name}.terminal = 1 (or 100); times that there are not have nan"
-                )
-            if most < 0 or most != int(most):
+            terminal, recorded = getattr(event, "terminal", 0), getattr(event, "recorded", None)
+            if terminal and (terminal < 0 or terminal != int(terminal)):
                 raise ValueError(
                     "The `terminal` attribute of each event must be a boolean or positive integer."
                 )
+            if recorded is not None and (
+                isinstance(recorded, bool) or recorded != int(recorded) or recorded < 1
+            ):
+                raise ValueError(
+                    "The `recorded` attribute of each event must be a positive integer: how many "
+                    f"of its times are kept, not {recorded!r}."
+                )
+            most = terminal or recorded
+            if not most:
+                raise UnsupportedError(NOT_SAID.format(getattr(event, "__name__", "event")))
             self.events.append(_bound(event, args))
             self.most.append(int(most))
+            self.ends.append(bool(terminal))
+            self.rows.append(int(terminal if recorded is None else recorded))
             self.directions.append(float(getattr(event, "direction", 0)))
 
     def begin(self, t: Any, y: Any) -> Seen:
@@ -90,8 +106,8 @@ class Watch:
         row = traced_numpy.full(y.shape, np.nan, y.dtype)
         return Seen(
             values=tuple(event(t, y) for event in self.events), counts=(0,) * count,
-            times=tuple(traced_numpy.full(m, np.nan) for m in self.most),
-            states=tuple(np.broadcast_to(row, (m, *row.shape)) for m in self.most),
+            times=tuple(traced_numpy.full(m, np.nan) for m in self.rows),
+            states=tuple(np.broadcast_to(row, (m, *row.shape)) for m in self.rows),
             over=False, t=1.0 * t, y=y,
         )  # fmt: skip
 
@@ -102,8 +118,10 @@ class Watch:
         """Return what there is after a step; ``lag`` is what is differentiated of its times."""
         values = [event(after.t + lag, after.y) for event in self.events]
         active = [
-            good & _crosses(stop_gradient(a), stop_gradient(b), direction)
-            for a, b, direction in zip(seen.values, values, self.directions, strict=True)
+            good & (count < most) & _crosses(stop_gradient(a), stop_gradient(b), direction)
+            for a, b, direction, count, most in zip(
+                seen.values, values, self.directions, seen.counts, self.most, strict=True
+            )
         ]
 
         def located() -> Seen:
@@ -127,13 +145,15 @@ class Watch:
         """Enter the zeros of a step, up to the one that ends the integration."""
         counts = tuple(c + np.where(a, 1, 0) for c, a in zip(seen.counts, active, strict=True))
         last: Any = np.inf
-        for a, c, most, x in zip(active, counts, self.most, found, strict=True):
-            last = np.minimum(last, np.where(a & (c >= most), x, np.inf))
+        for k in np.flatnonzero(self.ends):
+            last = np.minimum(
+                last, np.where(active[k] & (counts[k] >= self.most[k]), found[k], np.inf)
+            )
         over = last < np.inf
         times, states = [], []
         for k, x in enumerate(found):
             here = active[k] & (stop_gradient(x) <= stop_gradient(last))
-            here = here & (np.arange(self.most[k]) == counts[k] - 1)
+            here = here & (np.arange(self.rows[k]) == counts[k] - 1)
             times.append(np.where(here, t + x * h, seen.times[k]))
             states.append(np.where(here[:, np.newaxis], polynomial(q, y, x), seen.states[k]))
         x = np.where(over, last, 0.0)

@@ -173,7 +173,7 @@ def solve_traced(
         return plain(t + lag, y)
 
     start = begun(terms, slope, clock, y, h, False, control)
-    watch = None if events is None else Watch(events, args)
+    watch = Watch(events, args) if callable(events) or events else None
 
     def at(times: Any) -> Visits:
         memory = options.get("memory")
@@ -189,7 +189,8 @@ def solve_traced(
     found, late, looked, state, seen = at(times)
     y_eval: Any = np.transpose(found)
     over: Any = False
-    t_events = y_events = None
+    none: Any = None if events is None else []
+    t_events = y_events = none
     if watch is not None:
         over = seen.over
         t_events, y_events = given_out(seen, state.y)
