@@ -16,6 +16,7 @@ import numpy as np
 from .._graph import warn_user
 from .._runtime import MISS
 from ..errors import CaptureWarning
+from ._names import Itself
 from ._places import Read, Walk
 from ._reads import LARGE
 from ._users import packed_form, table_form
@@ -55,19 +56,6 @@ def unchanged(array: Any, before: Any) -> bool:
     )
 
 
-class _Itself:
-    """An object as a key, by its identity."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
 def key_of(read: Read) -> Any:
     """Return a hashable key of what is at a place, equal for what makes the same trace."""
     value = read.value
@@ -77,7 +65,7 @@ def key_of(read: Read) -> Any:
         digest = hashlib.blake2b(np.ascontiguousarray(value).data, digest_size=16).digest()
         return value.dtype.str, value.shape, digest
     if read.how == "is":
-        return _Itself(value)
+        return Itself(value)
     return type(value), repr(value) if isinstance(value, (float, complex)) else _hashable(value)
 
 

@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 import dis
-from collections.abc import Sequence
-from functools import lru_cache
+import functools
+from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Itself:
+    """An object as a key, by its identity."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def once_a_code(find: Callable[..., T]) -> Callable[..., T]:
+    """Return ``find``, a function of code, such that it looks once at each.
+
+    By identity: a hash or a comparison of code goes through all functions that are in it.
+    """
+    found = functools.lru_cache(maxsize=4096)(lambda key, *more: find(key.value, *more))
+    return functools.wraps(find)(lambda code, *more: found(Itself(code), *more))
 
 
 class Names(NamedTuple):
@@ -81,7 +105,7 @@ class _Gathered:
             self.mentioned.add(value)  # getattr(config, "alpha")
 
 
-@lru_cache(maxsize=4096)
+@once_a_code
 def names_in(code: CodeType, opaque: frozenset[CodeType] = frozenset()) -> Names:
     """Return the names in a function's code and in the functions that it defines.
 

@@ -11,14 +11,13 @@ import dis
 import functools
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from .._graph import Where, warn_user
 from ..errors import CaptureWarning
-from ._names import Names, named_before, names_in
+from ._names import Names, named_before, names_in, once_a_code
 from ._places import BOUND, FIXED, At, Enter, Walk
 from ._unfollowed import warn_of_clocks
 from ._whose import by_symgrad, installed, of_library, of_packages
@@ -54,7 +53,7 @@ class Tried(NamedTuple):
     line: int
 
 
-@lru_cache(maxsize=4096)
+@once_a_code
 def tries_in(code: CodeType) -> tuple[Tried, ...]:
     """Return the blocks whose exceptions are caught, in a function and those that it defines."""
     steps = list(dis.get_instructions(code))
