@@ -3,7 +3,7 @@
 As in K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication", ACM
 Transactions on Mathematical Software 34, 2008: a panel of the right factor stays in the
 first-level cache while all rows of a block of the left factor, in the second-level cache, meet
-it. Factors are read where they lie unless the panel has to be transposed, or is met often.
+it. Factors are read where they lie, unless the right one lies by columns.
 
 A panel is as wide as a tile and as deep as a block. So is what goes the other way: tiles of a
 transposed result. Both are moved in square blocks that vector registers transpose.
@@ -11,100 +11,7 @@ transposed result. Both are moved in square blocks that vector registers transpo
 
 from __future__ import annotations
 
-from ._tiles import VECTORS, Lines, Tile
-
-#: The functions that fill a panel, with words for the sizes in capitals.
-PANELS = """
-; Transpose: rows of B that lie by columns, side by side in a panel.
-define internal void @turn(i64 %k, i64 %n, ptr %b, i64 %bcs, ptr %panel) #0 {
-entry:
-  %blocks = udiv i64 %k, SQUARE
-  %even = mul i64 %blocks, SQUARE
-  br label %columns
-columns:
-  %j = phi i64 [ 0, %entry ], [ %j.next, %columns.end ]
-  %left = sub i64 %n, %j
-  %width = call i64 @llvm.smin.i64(i64 %left, i64 SQUARE)
-  %whole = icmp eq i64 %width, SQUARE
-  %skip = mul i64 %j, %bcs
-  %from = getelementptr KIND, ptr %b, i64 %skip
-  %to = getelementptr KIND, ptr %panel, i64 %j
-  br i1 %whole, label %fast, label %ragged
-fast:
-  call void @strip(i64 %blocks, ptr %from, i64 %bcs, ptr %to, i64 COLUMNS)
-  br label %ragged
-ragged:
-  %first = phi i64 [ 0, %columns ], [ %even, %fast ]
-  %some = icmp slt i64 %first, %k
-  br i1 %some, label %steps, label %columns.end
-steps:
-  %i = phi i64 [ %first, %ragged ], [ %i.next, %steps ]
-  %rest = sub i64 %k, %i
-  %height = call i64 @llvm.smin.i64(i64 %rest, i64 SQUARE)
-  %from.i = getelementptr KIND, ptr %from, i64 %i
-  %below = mul i64 %i, COLUMNS
-  %to.i = getelementptr KIND, ptr %to, i64 %below
-  call void @flip(ptr %from.i, i64 %bcs, i64 %width, i64 %height, ptr %to.i, i64 COLUMNS, i1 false)
-  %i.next = add i64 %i, SQUARE
-  %more.i = icmp slt i64 %i.next, %k
-  br i1 %more.i, label %steps, label %columns.end
-columns.end:
-  %j.next = add i64 %j, SQUARE
-  %more.j = icmp slt i64 %j.next, %n
-  br i1 %more.j, label %columns, label %done
-done:
-  ret void
-}
-
-; Copy rows of B side by side into a panel.
-define internal void @bring(i64 %k, i64 %n, ptr %b, i64 %brs, ptr %panel) #0 {
-entry:
-  %full = icmp eq i64 %n, COLUMNS
-  br label %steps
-steps:
-  %i = phi i64 [ 0, %entry ], [ %i.next, %steps.end ]
-  %from = phi ptr [ %b, %entry ], [ %from.next, %steps.end ]
-  %to = phi ptr [ %panel, %entry ], [ %to.next, %steps.end ]
-  br i1 %full, label %whole, label %part
-whole:
-COPIES
-  br label %steps.end
-part:
-  %j = phi i64 [ 0, %steps ], [ %j.next, %part ]
-  %from.j = getelementptr KIND, ptr %from, i64 %j
-  %to.j = getelementptr KIND, ptr %to, i64 %j
-  %x = load KIND, ptr %from.j
-  store KIND %x, ptr %to.j
-  %j.next = add i64 %j, 1
-  %more.j = icmp slt i64 %j.next, %n
-  br i1 %more.j, label %part, label %steps.end
-steps.end:
-  %from.next = getelementptr KIND, ptr %from, i64 %brs
-  %to.next = getelementptr KIND, ptr %to, i64 COLUMNS
-  %i.next = add i64 %i, 1
-  %more = icmp slt i64 %i.next, %k
-  br i1 %more, label %steps, label %done
-done:
-  ret void
-}
-"""
-
-
-def copies(tile: Tile) -> str:
-    """Return the instructions that copy a row of a panel."""
-    vector = f"<{tile.lanes} x {tile.kind}>"
-    return "\n".join(
-        f"""  %from.{v} = getelementptr {vector}, ptr %from, i64 {v}
-  %to.{v} = getelementptr {vector}, ptr %to, i64 {v}
-  %whole.{v} = load {vector}, ptr %from.{v}, align {tile.bytes}
-  store {vector} %whole.{v}, ptr %to.{v}, align {tile.bytes}"""
-        for v in range(VECTORS)
-    )
-
-
-def turning_texts(tile: Tile) -> list[str]:
-    """Return the functions that transpose square blocks, whole or in part."""
-    return [_strip(tile), _flip(tile)]
+from ._tiles import Lines, Tile
 
 
 def _exchanged(p: Lines, n: int) -> list[str]:
@@ -127,44 +34,8 @@ def _exchanged(p: Lines, n: int) -> list[str]:
     return [f"%v{stage}.{r}" for r in range(n)]
 
 
-def _strip(tile: Tile) -> str:
-    """Return the function for whole blocks one after the other, along the rows of ``%from``."""
-    n, kind = tile.rows, tile.kind
-    p = Lines(kind, n, tile.bytes)
-    p += [f"  %by{r} = mul i64 %down, {r}" for r in range(n)]
-    p += [f"  %to{r} = mul i64 %along, {r}" for r in range(n)]
-    p += [
-        f"  %step = mul i64 %along, {n}",
-        "  %some = icmp sgt i64 %blocks, 0",
-        "  br i1 %some, label %loop, label %done",
-        "loop:",
-        "  %left = phi i64 [ %blocks, %entry ], [ %left.next, %loop ]",
-        "  %in = phi ptr [ %from, %entry ], [ %in.next, %loop ]",
-        "  %out = phi ptr [ %to, %entry ], [ %out.next, %loop ]",
-    ]
-    for r in range(n):
-        p.append(f"  %in{r} = getelementptr {kind}, ptr %in, i64 %by{r}")
-        p.load(f"%v0.{r}", f"%in{r}", None)
-    for r, value in enumerate(_exchanged(p, n)):
-        p.append(f"  %out{r} = getelementptr {kind}, ptr %out, i64 %to{r}")
-        p.store(value, f"%out{r}", None)
-    p += [
-        f"  %in.next = getelementptr {kind}, ptr %in, i64 {n}",
-        f"  %out.next = getelementptr {kind}, ptr %out, i64 %step",
-        "  %left.next = sub i64 %left, 1",
-        "  %more = icmp ne i64 %left.next, 0",
-        "  br i1 %more, label %loop, label %done",
-        "done:",
-    ]
-    head = (
-        "define internal void @strip(i64 %blocks, ptr %from, i64 %down, ptr %to, i64 %along) #0 {"
-        "\nentry:"
-    )
-    return "\n".join([head, *p, "  ret void\n}"])
-
-
-def _flip(tile: Tile) -> str:
-    """Return the function for one block of which ``%rows`` rows and ``%lanes`` columns count.
+def flip_text(tile: Tile) -> str:
+    """Return the function that transposes ``%rows`` rows and ``%lanes`` columns of a block.
 
     ``%to`` is added to if ``%add``.
     """
@@ -208,12 +79,40 @@ def _flip(tile: Tile) -> str:
 #: fills a first-level cache of 48 KB, and the left factor's block is ten times as much.
 DEPTH, ROWS = 256, 256
 
-#: A panel that lies by rows is copied if it has so many, for so many rows of the result: what
-#: it saves is conflicts of its rows in the cache.
-FAR, TALL = 48, 256
-
-#: The function, with words for the sizes in capitals.
+#: The functions, with words for the sizes in capitals.
 BLOCK = """
+; Rows of B that lie by columns, side by side in a panel.
+define internal void @turn(i64 %k, i64 %n, ptr %b, i64 %bcs, ptr %panel) #0 {
+entry:
+  br label %columns
+columns:
+  %j = phi i64 [ 0, %entry ], [ %j.next, %columns.end ]
+  %left = sub i64 %n, %j
+  %width = call i64 @llvm.smin.i64(i64 %left, i64 SQUARE)
+  %skip = mul i64 %j, %bcs
+  %from = getelementptr KIND, ptr %b, i64 %skip
+  %to = getelementptr KIND, ptr %panel, i64 %j
+  br label %steps
+steps:
+  %i = phi i64 [ 0, %columns ], [ %i.next, %steps ]
+  %rest = sub i64 %k, %i
+  %height = call i64 @llvm.smin.i64(i64 %rest, i64 SQUARE)
+  %from.i = getelementptr KIND, ptr %from, i64 %i
+  %below = mul i64 %i, COLUMNS
+  %to.i = getelementptr KIND, ptr %to, i64 %below
+  call void @flip(ptr %from.i, i64 %bcs, i64 %width, i64 %height, ptr %to.i, i64 COLUMNS,
+      i1 false)
+  %i.next = add i64 %i, SQUARE
+  %more.i = icmp slt i64 %i.next, %k
+  br i1 %more.i, label %steps, label %columns.end
+columns.end:
+  %j.next = add i64 %j, SQUARE
+  %more.j = icmp slt i64 %j.next, %n
+  br i1 %more.j, label %columns, label %done
+done:
+  ret void
+}
+
 ; A part of the product. One stride of C is 1; if it is that of the rows, tiles are transposed.
 define internal void @block(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b, i64 %brs,
     i64 %bcs, ptr %c, i64 %crs, i64 %ccs) #0 {
@@ -222,9 +121,6 @@ entry:
   %tile = alloca [TILE x KIND], align 64
   %lies = icmp eq i64 %bcs, 1
   %flat = icmp eq i64 %ccs, 1
-  %far = icmp sge i64 %k, FAR
-  %tall = icmp sge i64 %m, TALL
-  %worth = and i1 %far, %tall
   %none.m = icmp slt i64 %m, 1
   %none.n = icmp slt i64 %n, 1
   %none = or i1 %none.m, %none.n
@@ -252,7 +148,8 @@ steps:
   %a1 = getelementptr KIND, ptr %a0, i64 %a1.by
   %b1.by = mul i64 %k0, %brs
   %b1 = getelementptr KIND, ptr %b, i64 %b1.by
-  %deep = icmp sgt i64 %depth, 0
+  %empty = icmp slt i64 %depth, 1
+  %there = or i1 %lies, %empty
   br label %columns
 columns:
   %j0 = phi i64 [ 0, %steps ], [ %j0.next, %columns.end ]
@@ -266,22 +163,13 @@ columns:
   %b2 = getelementptr KIND, ptr %b1, i64 %b2.by
   %c2.by = mul i64 %j0, %ccs
   %c2 = getelementptr KIND, ptr %c0, i64 %c2.by
-  br i1 %deep, label %pack, label %ready
+  br i1 %there, label %ready, label %pack
 pack:
-  br i1 %lies, label %pack.rows, label %pack.columns
-pack.columns:
   call void @turn(i64 %depth, i64 %width, ptr %b2, i64 %bcs, ptr %panel)
   br label %ready
-pack.rows:
-  br i1 %worth, label %pack.copy, label %ready
-pack.copy:
-  call void @bring(i64 %depth, i64 %width, ptr %b2, i64 %brs, ptr %panel)
-  br label %ready
 ready:
-  %b3 = phi ptr [ %b2, %columns ], [ %b2, %pack.rows ], [ %panel, %pack.columns ],
-      [ %panel, %pack.copy ]
-  %b3.rs = phi i64 [ %brs, %columns ], [ %brs, %pack.rows ], [ COLUMNS, %pack.columns ],
-      [ COLUMNS, %pack.copy ]
+  %b3 = phi ptr [ %b2, %columns ], [ %panel, %pack ]
+  %b3.rs = phi i64 [ %brs, %columns ], [ COLUMNS, %pack ]
   br label %tiles
 tiles:
   %i = phi i64 [ 0, %ready ], [ %i.next, %tiles.end ]

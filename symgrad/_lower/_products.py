@@ -16,7 +16,7 @@ from .._runtime import Function, cython_symbol, vector_width
 from .._runtime._interface import constant_text, llvm_type
 from .._runtime._threads import LIMIT as THREADS
 from .._runtime._threads import RUN
-from ._blocking import BLOCK, DEPTH, FAR, PANELS, ROWS, TALL, copies, turning_texts
+from ._blocking import BLOCK, DEPTH, ROWS, flip_text
 from ._llvm_module import Module
 from ._tiles import VECTORS, Tile, tile_bytes, tile_of, tile_texts
 
@@ -259,14 +259,14 @@ def product_text(kind: str, size: int) -> str:
         "THREADS": THREADS, "FIELDS": ", ".join(_JOB.values()), "UNPACKED": _UNPACKED,
         "PACKED": _PACKED,
     }  # fmt: skip
-    texts = [_BLAS, _ONLY_BLAS] if tile is None else [PANELS, BLOCK, _TEXT, _BLAS]
+    texts = [_BLAS, _ONLY_BLAS] if tile is None else [BLOCK, _TEXT, _BLAS]
     if tile is not None:
         words |= _sizes(tile)
     text = "\n".join(texts)
     for _ in range(2):  # words within words
         text = re.sub(r"(?<![%.\w])[A-Z]+\b(?!\.)", lambda m: str(words.get(m[0], m[0])), text)
     attributes = f"attributes #0 = {{ nounwind{vector_width()} }}\n"
-    made = [] if tile is None else [*tile_texts(tile), *turning_texts(tile)]
+    made = [] if tile is None else [*tile_texts(tile), flip_text(tile)]
     return "\n".join([text, *made, attributes])
 
 
@@ -275,8 +275,7 @@ def _sizes(tile: Tile) -> dict[str, object]:
         "LANES": tile.lanes, "LASTLANE": tile.lanes - 1, "SQUARE": tile.rows,
         "LASTROW": tile.rows - 1, "COLUMNS": tile.columns, "VECTORS": VECTORS,
         "PANEL": DEPTH * tile.columns, "TILE": tile.rows * tile.columns, "DEPTH": DEPTH,
-        "ROWS": ROWS, "FAR": FAR, "TALL": TALL, "MOVE": MOVE, "CHUNK": CHUNK,
-        "COPIES": copies(tile),
+        "ROWS": ROWS, "MOVE": MOVE, "CHUNK": CHUNK,
     }  # fmt: skip
 
 
