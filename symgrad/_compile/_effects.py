@@ -68,12 +68,12 @@ class Effects:
             for value in walk.met.values()
             for x in _holders(value, walk.stored, some, walk.packages)
         ]
-        found += [_entries(scope, walk.stored) for scope in walk.scopes.values()]
+        found += [entries(scope, walk.stored) for scope in walk.scopes.values()]
         self._before = [(holder, holder.parts()) for holder in found]
 
     def undo(self) -> bool:
         """Make the objects again what they were; tell whether they were something else."""
-        changed = [pair for pair in self._before if not _same(pair[0].parts(), pair[1])]
+        changed = [pair for pair in self._before if not same_parts(pair[0].parts(), pair[1])]
         for holder, before in changed:
             holder.put(before)
         return bool(changed)
@@ -82,7 +82,7 @@ class Effects:
         """Put numbers for the values of the trace that have been kept and are known."""
         for holder, before in self._before:
             now = holder.parts()
-            if not _same(now, before):
+            if not same_parts(now, before):
                 _put_numbers(holder, now, DEPTH)
 
     def keep_any_of(self, values: Sequence[Any]) -> bool:
@@ -90,7 +90,7 @@ class Effects:
         nodes = {x.node for x in flatten_traced(tuple(values))[0] if isinstance(x, Traced)}
         for holder, before in self._before:
             now = holder.parts()
-            if _same(now, before):
+            if same_parts(now, before):
                 continue
             old = {id(value) for _, value in before}
             for found in _traced([value for _, value in now if id(value) not in old], DEPTH):
@@ -169,7 +169,7 @@ class Memory:
             warn_user(text, CaptureWarning)
 
 
-def _same(a: Parts, b: Parts) -> bool:
+def same_parts(a: Parts, b: Parts) -> bool:
     return len(a) == len(b) and all(  # without a step of Python's for each: there may be many
         all(map(operator.is_, map(part, a), map(part, b))) for part in _KEY_AND_VALUE
     )
@@ -181,7 +181,7 @@ _KEY_AND_VALUE = operator.itemgetter(0), operator.itemgetter(1)
 def _put_numbers(holder: Holder, now: Parts, depth: int) -> None:
     """Make what an object holds numbers where these are known, however deep."""
     after = [(key, _number(value, depth)) for key, value in now]
-    if not _same(after, now):
+    if not same_parts(after, now):
         holder.put(after)
 
 
@@ -214,7 +214,7 @@ def _traced(values: Sequence[Any], depth: int) -> Iterator[Traced]:
         elif depth and not isinstance(value, (type, ModuleType)):
             held = [x for holder in _holders(value) for _, x in holder.parts()]
             if isinstance(value, FunctionType):
-                held += [x for c in value.__closure__ or () for _, x in _cell(c).parts()]
+                held += [x for c in value.__closure__ or () for _, x in in_cell(c).parts()]
                 held += value.__defaults__ or ()
             elif isinstance(value, functools.partial):
                 held += [value.func, *value.args, *value.keywords.values()]
@@ -233,28 +233,38 @@ def _holders(
     user's, unless all do; ``packages``: installed ones that count as the user's.
     """
     if isinstance(value, (type, ModuleType)):  # others write to them, too
-        names = vars(value)
-
-        def name(parts: Parts) -> None:
-            for key in stored & names.keys() - dict(parts).keys():
-                delattr(value, key)
-            for key, x in parts:
-                setattr(value, key, x)
-
-        return [Holder(lambda: [(k, names[k]) for k in stored if k in names], name)]
+        return [names(value, stored.__contains__)]
     if isinstance(value, CellType):
-        return [_cell(value)]
+        return [in_cell(value)]
     found = []
     if isinstance(value, dict):
-        found.append(_entries(value))
+        found.append(entries(value))
     elif isinstance(value, (list, set, deque)):
-        found.append(_items(value))
+        found.append(in_order(value))
     if has_dictionary(value) or hasattr(type(value), "__slots__"):
-        found.append(_attributes(value, some if copied_simply(type(value), packages) else None))
+        found.append(own_attributes(value, some if copied_simply(type(value), packages) else None))
     return found
 
 
-def _entries(value: dict[Any, Any], only: AbstractSet[str] | None = None) -> Holder:
+def names(value: Any, chosen: Callable[[str], bool]) -> Holder:
+    """Return the chosen names of a class or a module."""
+    there = vars(value)
+
+    def parts() -> Parts:
+        return [(k, x) for k, x in list(there.items()) if chosen(k)]
+
+    def put(after: Parts) -> None:
+        before = dict(parts())
+        for key in before.keys() - dict(after).keys():
+            delattr(value, key)
+        for key, x in after:
+            if key not in before or before[key] is not x:
+                setattr(value, key, x)
+
+    return Holder(parts, put)
+
+
+def entries(value: dict[Any, Any], only: AbstractSet[str] | None = None) -> Holder:
     """Return a dictionary, or of one that others write to, too, some entries."""
 
     def put(parts: Parts) -> None:
@@ -267,7 +277,9 @@ def _entries(value: dict[Any, Any], only: AbstractSet[str] | None = None) -> Hol
     return Holder(lambda: [(k, value[k]) for k in only if k in value], put)
 
 
-def _items(value: Any) -> Holder:
+def in_order(value: Any) -> Holder:
+    """Return a list, a set or a queue."""
+
     def put(parts: Parts) -> None:
         value.clear()
         (value.update if isinstance(value, set) else value.extend)(x for _, x in parts)
@@ -275,7 +287,9 @@ def _items(value: Any) -> Holder:
     return Holder(lambda: list(zip(itertools.repeat(None), value)), put)
 
 
-def _attributes(value: Any, some: AbstractSet[str] | None) -> Holder:
+def own_attributes(value: Any, some: AbstractSet[str] | None = None) -> Holder:
+    """Return an object: its own attributes, those of ``some`` names unless all count."""
+
     def parts() -> Parts:
         found = attributes(value) if some is None else named_attributes(value, some)
         return [(k, x) for k, x in found if not _is_ours(type(value), k)]
@@ -291,7 +305,9 @@ def _is_ours(kind: type, name: str) -> bool:
     return name.startswith("__symgrad_") or type(getattr(kind, name, None)) is cached_property
 
 
-def _cell(cell: CellType) -> Holder:
+def in_cell(cell: CellType) -> Holder:
+    """Return what a cell holds."""
+
     def parts() -> Parts:
         try:
             return [(None, cell.cell_contents)]

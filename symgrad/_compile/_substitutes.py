@@ -13,8 +13,7 @@ from __future__ import annotations
 import builtins
 import copy
 import functools
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import (
     CellType,
     FunctionType,
@@ -28,6 +27,7 @@ from typing import Any
 from .._disguise import TELLING
 from .._trace import Reading, Traced
 from ..errors import TraceError
+from ._effects import Holder, entries, in_cell, in_order, names, own_attributes, same_parts
 from ._places import Place, Walk
 from ._reads import COPIED
 from ._twins import Followed, Scope, has_array, of_arrays, twin_of
@@ -37,7 +37,6 @@ from ._users import (
     changed,
     python_of,
     recipe_of,
-    set_attributes,
     transformed,
 )
 from ._versions import length, version_of, version_with_numbers
@@ -234,9 +233,9 @@ class Substitutes:
         """Return a class of the same functions, adapted, whose objects belong to both."""
         slots = {k for k, x in vars(kind).items() if type(x) is MemberDescriptorType}
         apart = slots | {"__dict__", "__weakref__"}
-        names = {k: x for k, x in vars(kind).items() if k not in apart}
+        own = {k: x for k, x in vars(kind).items() if k not in apart}
         bases = tuple(map(self.of, kind.__bases__))
-        made = twin_of(kind, bases, names)
+        made = twin_of(kind, bases, own)
         if has_array(kind):
             made.__array_ufunc__ = of_arrays
         self._made[id(kind)] = made
@@ -253,12 +252,13 @@ class Substitutes:
             return twin
 
         made.__new__ = new_object
-        before = dict(vars(made))
-        self._after.append(functools.partial(self._hand_on_names, kind, made, before))
+        apart |= vars(made).keys() - vars(kind).keys()
+        original, copied = (names(x, lambda name: name not in apart) for x in (kind, made))
+        self._watch(original, copied, [(x, vars(made)[name]) for name, x in own.items()])
         return made
 
     def _function(self, f: FunctionType) -> FunctionType:
-        cells, later = [], []
+        cells, new = [], []
         for k, cell in enumerate(f.__closure__ or ()):
             place = Place(id(f), ("cell", k))
             held = next((v for key, v in self._parts[id(f)][1] if key == place.key), None)
@@ -267,7 +267,7 @@ class Substitutes:
                 if twin is None:  # functions that share a variable share the copy's
                     twin = self._twin_cells[id(cell)] = CellType()
                     self._cells[id(twin)] = cell
-                    later.append((cell, twin, place.key, held))
+                    new.append((cell, twin, place.key, held))
                 cells.append(twin)
             else:  # `nonlocal` reaches the user's own
                 cells.append(cell)
@@ -288,9 +288,9 @@ class Substitutes:
             made.__kwdefaults__ = {
                 k: self.part(f, ("kwdefault", k), x) for k, x in f.__kwdefaults__.items()
             }
-        for original, cell, key, held in later:
-            given = cell.cell_contents = self.part(f, key, held)
-            self._after.append(functools.partial(self._hand_on_cell, original, cell, given))
+        for cell, twin, key, held in new:
+            twin.cell_contents = given = self.part(f, key, held)
+            self._watch(in_cell(cell), in_cell(twin), [(held, given)])
         return made
 
     def _scope(self, names: dict[str, Any]) -> Scope:
@@ -315,30 +315,24 @@ class Substitutes:
         made.clear()
         self._made[id(value)] = made
         items = value.items() if isinstance(value, dict) else enumerate(value)
-        parts = {self._member(key): self.part(value, key, x) for key, x in items}
-        if isinstance(value, dict):
-            made.update(parts)
-        else:
-            made.extend(parts.values())
-        olds = value if isinstance(value, dict) else range(len(value))
-        names = dict(zip(parts, olds, strict=True))
-        back = {id(new): value[names[key]] for key, new in parts.items()}
-        self._after.append(functools.partial(self._hand_on_items, value, made, parts, names, back))
+        parts = [self.part(value, key, x) for key, x in items]
+        if not isinstance(value, dict):
+            made.extend(parts)
+            self._watch(in_order(value), in_order(made), zip(value, parts, strict=True))
+            return made
+        keys = list(map(self._member, value))
+        made.update(zip(keys, parts, strict=True))
+        pairs = [*zip(value, keys, strict=True), *zip(value.values(), parts, strict=True)]
+        self._watch(entries(value), entries(made), pairs)
         return made
 
     def _set(self, value: Any) -> Any:
         if isinstance(value, frozenset):
             return frozenset(map(self._member, value))
         made = self._made[id(value)] = set[Any]()
-        names = {self._member(x): x for x in value}
-        made |= names.keys()
-
-        def hand_on() -> None:
-            if made != names.keys():
-                value.clear()
-                value.update(names[x] if x in names else self.back(x) for x in made)
-
-        self._after.append(hand_on)
+        members = {x: self._member(x) for x in value}
+        made.update(members.values())
+        self._watch(in_order(value), in_order(made), members.items())
         return made
 
     def _member(self, x: Any) -> Any:
@@ -372,40 +366,26 @@ class Substitutes:
                 made.__dict__[key] = new
             elif new is not x:
                 object.__setattr__(made, key, new)
-        before = dict(attributes(made))
-        self._after.append(functools.partial(self._hand_on_attributes, value, made, before))
+        there = dict(attributes(made))
+        pairs = ((x, there[key]) for key, x in attributes(value) if key in there)
+        self._watch(own_attributes(value), own_attributes(made), pairs)
         return made
 
-    def _hand_on_cell(self, original: Any, cell: Any, given: Any) -> None:
-        if cell.cell_contents is not given:
-            original.cell_contents = self.kept(cell.cell_contents)
-
-    def _hand_on_names(self, kind: type, made: type, before: dict[str, Any]) -> None:
-        now = dict(vars(made))
-        for key in before.keys() - now.keys():
-            delattr(kind, key)
-        for key, x in now.items():
-            if before.get(key, made) is not x:
-                setattr(kind, key, self.kept(x))
-
-    def _hand_on_items(
-        self, value: Any, made: Any, parts: dict[Any, Any], names: dict[Any, Any],
-        back: dict[int, Any],
+    def _watch(
+        self, original: Holder, copied: Holder, pairs: Iterable[tuple[Any, Any]]
     ) -> None:  # fmt: skip
-        now = list(made.values()) if isinstance(made, dict) else list(made)
-        keys = list(made) if isinstance(made, dict) else list(range(len(made)))
-        if keys == list(parts) and all(map(operator.is_, now, parts.values())):
-            return
-        after = [back[id(x)] if id(x) in back else self.kept(x) for x in now]
-        value.clear()
-        if isinstance(value, dict):
-            olds = [names[k] if k in names else self.back(k) for k in keys]
-            value.update(zip(olds, after, strict=True))
-        else:
-            value.extend(after)
+        """Have an object hold what its copy will, if that is something else than now.
 
-    def _hand_on_attributes(self, value: Any, made: Any, before: dict[str, Any]) -> None:
-        now = dict(attributes(made))
-        if now.keys() != before.keys() or not all(now[k] is x for k, x in before.items()):
-            after = {k: x if before.get(k, made) is x else self.kept(x) for k, x in now.items()}
-            set_attributes(value, before, after)
+        ``pairs``: what it holds, each with what the copy has in its place.
+        """
+        before, olds = copied.parts(), {id(new): old for old, new in pairs}
+
+        def old(x: Any) -> Any:
+            return olds[id(x)] if id(x) in olds else self.kept(x)
+
+        def hand_on() -> None:
+            now = copied.parts()
+            if not same_parts(now, before):
+                original.put([(old(key), old(x)) for key, x in now])
+
+        self._after.append(hand_on)
