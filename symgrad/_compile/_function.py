@@ -36,7 +36,14 @@ from ..errors import SymgradError
 from ._call import Call, Given, without_lists
 from ._captures import Captures
 from ._foreign import Foreign
-from ._kinds import Kinds, Recalled, Straight, say_one_by_one, say_rounding_decides
+from ._kinds import (
+    Kinds,
+    Recalled,
+    Straight,
+    say_one_by_one,
+    say_rounding_decides,
+    straight_to,
+)
 from ._layout import layout_of, named_trees
 from ._options import P, R, check_backend, check_parallel, check_rounding, parameters_of
 from ._recall import Recall, RecalledError, words_of
@@ -203,24 +210,12 @@ class Function(Foreign, Travels, Generic[P, R]):
             return result
         # What looks at what the function reads is made, as machine code, for calls that come again.
         if name == "llvm" and now().backend is None and (found.called or given.reading.nothing):
-            self._go_straight(call, found, given)
+            straight = straight_to(found, call, given)
+            if straight is not None:
+                last, self._fast = self._fast, straight
+                self._others = straight.beside(() if last is None else (last, *self._others))
         found.called = True
         return result
-
-    def _go_straight(self, call: Call, found: Specialization, given: Given) -> None:
-        """Have calls like this one go to its code without being looked at here."""
-        reading, named = given.reading, None
-        if found.direct:
-            caller = reading.caller(found.caller, len(call.args))
-        else:
-            unpack = found.unpacking(call.tree, given.data)
-            if unpack is None:
-                return
-            count = len(found.takes) - len(given.data)
-            caller = unpack(reading.caller(found.behind(given.data), count))
-            named = bool(call.kwargs)
-        last, self._fast = self._fast, Straight(caller, found.pack, found, named, reading)
-        self._others = self._fast.beside(() if last is None else (last, *self._others))
 
     def _by_another(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of the code of earlier calls, which then is the latest, or MISS."""

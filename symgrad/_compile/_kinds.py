@@ -15,7 +15,7 @@ from .._graph import warn_user
 from .._schedule import Program
 from .._trace import Graph, Signature
 from ..errors import PathsWarning, SymgradError, TraceError
-from ._call import Reading
+from ._call import Call, Given, Reading
 from ._loading import loaded_code
 from ._recall import Known
 from ._specialization import Specialization
@@ -67,6 +67,20 @@ class Straight:
         kept = [x for x in others if x.found is not self.found and x.reading is self.reading]
         decides = any(x.found.admission.conditions for x in (self, *kept))
         return tuple(kept[: 1 if decides else OTHERS])
+
+
+def straight_to(found: Specialization, call: Call, given: Given) -> Straight | None:
+    """Return the code that takes calls like one without a look at them; None if none can."""
+    reading = given.reading
+    if found.direct:
+        caller = reading.caller(found.caller, len(call.args))
+        return Straight(caller, found.pack, found, None, reading)
+    unpack = found.unpacking(call.tree, given.data)
+    if unpack is None:
+        return None
+    count = len(found.takes) - len(given.data)
+    caller = unpack(reading.caller(found.behind(given.data), count))
+    return Straight(caller, found.pack, found, bool(call.kwargs), reading)
 
 
 class Kinds:
