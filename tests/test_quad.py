@@ -17,6 +17,7 @@ from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, quad_vec, 
 import symgrad as sg
 from symgrad.errors import ArgumentError, UnsupportedError
 from symgrad.scipy import integrate as traced
+from symgrad.scipy.integrate import odeint as compiled_odeint
 
 INF = math.inf
 
@@ -236,6 +237,55 @@ def test_odeint_of_all_kinds() -> None:
     back = sg.compile(lambda k: odeint(lambda y, t: -k * y, [1.0], [2.0, 0.0]))
     np.testing.assert_allclose(back(0.5)[-1, 0], np.exp(1.0), rtol=1e-6)
     assert np.isnan(sg.compile(lambda s: odeint(lambda y, t: y**2, s, [0, 2.0])[-1, 0])(1.0))
+
+
+#: Arguments of odeint on plain arrays; the second: whether SciPy solves.
+PLAIN_ODES: dict[str, tuple[bool, tuple[Any, ...], dict[str, Any]]] = {
+    "pendulum": (False, (pendulum, [0.5, 0], np.linspace(0, 5, 21), (2.0, 0.1)), {}),
+    "a number": (False, (lambda y, t: -y, 1, [0, 1, 3]), {"rtol": 1e-10, "atol": 1e-12}),
+    "backward": (False, (lambda y, t: [-y[0], t], (1.0, 2.0), [2.0, 1.0, -1.0]), {}),
+    "time first": (False, (lambda t, y: t * y, [1.0], [0, 1.5]), {"tfirst": True, "hmax": 0.1}),
+    "bounds": (False, (lambda y, t: -y, np.ones(2), [0, 1]), {"atol": [1e-6, 1e-9], "h0": 1e-3}),
+    "a line": (
+        False,
+        (lambda y, t: np.diff(y, prepend=1.0, append=0.0)[1:] * 9 - 18 * y, np.ones(120), [0, 1]),
+        {},
+    ),
+    "critical times": (True, (lambda y, t: -y, [1.0], [0, 2]), {"tcrit": [1.0]}),
+    "said more": (True, (lambda y, t: -y, [1.0], [0, 2]), {"full_output": True}),
+    "once more": (True, (lambda y, t: -y, [1.0], [0, 1, 1, 2]), {}),
+    "one time": (True, (lambda y, t: -y, [1.0], [0.5]), {}),
+    "full": (True, (lambda y, t: np.sum(y) * 1e-3 - y, np.ones(120), [0, 1]), {}),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN_ODES)
+@pytest.mark.quick(3)
+def test_odeint_on_plain_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled, to SciPy's tolerances, but for what SciPy alone can say."""
+    scipys, given, options = PLAIN_ODES[name]
+    expected = scipy.integrate.odeint(*given, **options)
+    asked: list[Any] = []
+
+    def told(*args: Any, plain: Any = scipy.integrate.odeint) -> Any:
+        asked.append(args)
+        return plain(*args)
+
+    monkeypatch.setattr(scipy.integrate, "odeint", told)
+    found = compiled_odeint(*given, **options)
+    assert bool(asked) == scipys
+    if options.get("full_output"):
+        assert found[1].keys() == expected[1].keys()
+        (found, _), (expected, _) = found, expected
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=3e-6, atol=3e-7)
+
+
+def test_odeint_that_finds_no_solution_ends_as_scipys() -> None:
+    with pytest.warns(scipy.integrate.ODEintWarning):
+        compiled_odeint(lambda y, t: y**2, [1.0], [0, 0.5, 2.0])
+    with pytest.raises(RuntimeError, match="size of the array returned by func"):
+        compiled_odeint(lambda y, t: [1.0, 2.0, 3.0], [1.0, 2.0], [0, 1])
 
 
 @pytest.mark.slow

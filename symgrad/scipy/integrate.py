@@ -29,7 +29,7 @@ from ._given import given_numbers
 from ._ode import solve_ivp
 from ._ode_solvers import CompiledTsit5 as Tsit5
 from ._ode_solvers import Rodas5P, Taylor
-from ._ode_traced import odeint
+from ._odeint import odeint
 from ._quad import dblquad, nquad, quad, quad_vec, tplquad
 from ._samples import cumulative_simpson, cumulative_trapezoid, fixed_quad, romb, simpson, trapezoid
 from ._tanhsinh import tanhsinh

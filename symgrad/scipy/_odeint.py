@@ -1,0 +1,134 @@
+"""``odeint``: an initial value problem at the times asked for, by a method for stiff systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+
+from .._graph import warn_user
+from .._state import now
+from ..errors import NotCompiledWarning, SymgradError
+from ._ode import solve_ivp
+from ._ode_programs import structured
+from ._ode_structure import LARGE
+from ._ode_traced import solve_traced
+from ._quad import traceable
+from ._replacing import floats, refuse_option
+
+#: Both tolerances of LSODA, unless others are given.
+TOLERANCE = 1.49012e-8
+
+
+def odeint(
+    func: Callable[..., Any], y0: Any, t: Any, args: Any = (), Dfun: Any = None,
+    col_deriv: Any = 0, full_output: Any = 0, ml: Any = None, mu: Any = None, rtol: Any = None,
+    atol: Any = None, tcrit: Any = None, h0: Any = 0.0, hmax: Any = 0.0, hmin: Any = 0.0,
+    ixpr: Any = 0, mxstep: Any = 0, mxhnil: Any = 0, mxordn: Any = 12, mxords: Any = 5,
+    printmessg: Any = 0, tfirst: bool = False,
+) -> Any:  # fmt: skip
+    """Solve an initial value problem ``dy/dt = func(y, t)``; as ``scipy.integrate.odeint``.
+
+    Parameters
+    ----------
+    func:
+        ``func(y, t, *args)``, or ``func(t, y, *args)`` with ``tfirst``, returns the slope of the
+        state, of shape (n,).
+    y0:
+        The state at the first of the times, of shape (n,) or a number.
+    t:
+        Times, of shape (m,), increasing or decreasing.
+    args, full_output, rtol, atol, h0, hmax, mxstep, tfirst:
+        As SciPy's.
+    Dfun, col_deriv, ml, mu, hmin, ixpr, mxhnil, mxordn, mxords, printmessg:
+        As SciPy's; not looked at in traced code, where the Jacobian is exact. ``tcrit`` is refused.
+
+    Returns
+    -------
+    Array of shape (m, n), and with ``full_output`` a dictionary.
+
+    Notes
+    -----
+    This is :func:`symgrad.scipy.integrate.solve_ivp` by the method ``"Rodas5P"``, for stiff systems
+    and others, with the same tolerances. On plain arrays it is SciPy's LSODA where that is to say
+    more (``full_output``, ``tcrit``), where the other finds no solution, and for more than a
+    hundred unknowns whose Jacobian is no band and no blocks. In traced code times that were not
+    reached have nan.
+
+    Examples
+    --------
+    >>> def left(rate):
+    ...     return odeint(lambda y, t: -rate * y, 1.0, [0.0, 2.0])[-1, 0]
+    >>> sg.grad(left)(0.5)
+    np.float64(-0.735759)
+    """
+    args = args if isinstance(args, tuple) else (args,)
+    options = (Dfun, col_deriv, full_output, ml, mu, rtol, atol, tcrit, h0, hmax, hmin, ixpr,
+               mxstep, mxhnil, mxordn, mxords, printmessg, tfirst)  # fmt: skip
+    if now().guards is None:
+        found = None
+        if tcrit is None and not full_output:
+            found = _compiled(func, y0, t, args, tfirst, rtol, atol, h0, hmax)
+        return scipy.integrate.odeint(func, y0, t, args, *options) if found is None else found
+    if tcrit is not None:
+        refuse_option("odeint", "tcrit", tcrit, "an odeint for each of the parts")
+    times, start = floats(t), np.atleast_1d(floats(y0))
+    if start.ndim != 1:
+        raise ValueError("Initial condition y0 must be one-dimensional.")
+    asked = {"first_step": h0, "max_step": hmax, "max_steps": mxstep * int(times.shape[0])}
+    control = _control(rtol, atol, asked)
+
+    def traced(func: Callable[..., Any]) -> Any:
+        slope = _slope(func, tfirst)
+        span = times[0], times[-1]
+        found = solve_traced(slope, span, start, "Rodas5P", times, False, args, control)
+        y = np.transpose(found.y)
+        if not full_output:
+            return y
+        return y, {"nfe": found.nfev, "nje": found.njev, "message": found.message}
+
+    return traceable(traced, func, scipy.integrate.odeint, y0, t, args, *options)
+
+
+def _slope(func: Callable[..., Any], tfirst: bool) -> Callable[..., Any]:
+    return func if tfirst else lambda t, y, *args: func(y, t, *args)
+
+
+def _control(rtol: Any, atol: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of ``solve_ivp``; what is zero was not asked for."""
+    return {
+        "rtol": TOLERANCE if rtol is None else rtol, "atol": TOLERANCE if atol is None else atol,
+        **{name: value for name, value in asked.items() if value},
+    }  # fmt: skip
+
+
+def _compiled(
+    func: Callable[..., Any], y0: Any, t: Any, args: tuple[Any, ...], tfirst: bool, rtol: Any,
+    atol: Any, h0: Any, hmax: Any,
+) -> Any:  # fmt: skip
+    """Return the states at the times on plain arrays; None where SciPy is to find them."""
+    times, y = np.asarray(t), np.atleast_1d(y0)
+    if times.ndim != 1 or times.size < 2 or y.ndim != 1 or not y.size:
+        return None
+    if times.dtype.kind not in "iuf" or y.dtype.kind not in "iuf":
+        return None
+    slope, ends = _slope(func, tfirst), (times.item(0), times.item(-1))
+    options = _control(rtol, atol, {"first_step": h0, "max_step": hmax})
+    try:
+        if (
+            y.size > LARGE
+            and not structured("Rodas5P", False, slope, float(ends[0]), y.astype(float), args)[1]
+        ):
+            return None
+        found = solve_ivp(slope, ends, y, "Rodas5P", times, args=args, **options)
+    except ValueError:  # of options and times that LSODA has other words for
+        return None
+    except SymgradError as error:
+        name = getattr(func, "__qualname__", repr(func))
+        warn_user(
+            f"odeint: {name} is not compiled, SciPy calls it as it is: {error}", NotCompiledWarning
+        )
+        return None
+    return found.y.T if found.success else None
