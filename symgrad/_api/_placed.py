@@ -8,7 +8,7 @@ are made one by one, or all that are results as one.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -138,7 +138,7 @@ class Placed:
             sizes = [self._number("size", s.hint) for s in symbols]
             self._counts: list[Input] = []
             blocks = [*graph.outputs, *([] if compressed is None else compressed.blocks)]
-            outputs = self._batched(blocks, recipes, dtypes, batch_size)
+            outputs = of_each(lambda x: self._outputs(x, recipes, dtypes), blocks, batch_size)
             own = set(graph.inputs)
             used = {x for k in {k for r in recipes for k in r.blocks}
                     for x in topological([blocks[k]]) if isinstance(x, Input)}  # fmt: skip
@@ -210,61 +210,86 @@ class Placed:
         self._counts.append(count)
         return count.dim
 
-    def _batched(
-        self, blocks: Sequence[Node], recipes: Sequence[Recipe], dtypes: Sequence[np.dtype[Any]],
-        size: Dimension | None,
-    ) -> list[Node]:  # fmt: skip
-        """Return the data of those derivatives that are results, for each example of a batch."""
-        if size is None:
-            return self._outputs(blocks, recipes, dtypes)
-        ones = [Input("v", x.shape[1:], x.dtype) for x in blocks]
-        given = dict(zip(ones, blocks, strict=True))
-        outputs = self._outputs(ones, recipes, dtypes)
-        return [
-            node if lifted else as_node(BROADCAST(Traced(node), shape=(size, *node.shape)))
-            for node, lifted in batch(outputs, given, size)
-        ]
-
     def _outputs(
         self, blocks: Sequence[Node], recipes: Sequence[Recipe], dtypes: Sequence[np.dtype[Any]]
     ) -> list[Node]:
         """Return the data of those derivatives that are results."""
-        pairs: list[list[tuple[Input, Input]]] = []
         shapes: list[Shape] = []
+        pairs: list[tuple[Any, Any]] = []
         for recipe in recipes:
-            pairs.append([])
+            own = [blocks[k].shape for k in recipe.blocks]
             for _ in recipe.products:
                 p = self._vector("left")
-                pairs[-1].append((p, Input(self._name("right"), p.shape, np.int64)))
-                self._pairs += pairs[-1][-1]
-            own = [*(blocks[k].shape for k in recipe.blocks), *(p.shape for p, _ in pairs[-1])]
+                q = Input(self._name("right"), p.shape, np.int64)
+                self._pairs += [p, q]
+                pairs.append((Traced(p), Traced(q)))
+                own.append(p.shape)
             shapes += [own[k] for k in recipe.order]
-        placing = self._placing(shapes)
-        found: list[Any] = []
-        for recipe, factors in zip(recipes, pairs, strict=True):
-            pieces = [Traced(blocks[k]) for k in recipe.blocks]
-            for (left, right), (p, q) in zip(recipe.products, factors, strict=True):
-                pieces.append(found[left][Traced(p)] * found[right][Traced(q)])
-            if not pieces:
-                found.append(np.broadcast_to(Traced(as_node(0.0, dtypes[recipe.target])), (0,)))
-                continue
-            values, places = [], []
-            for k in recipe.order:
-                place = next(placing)
-                if k in recipe.partial:
-                    pieces[k] = np.where(place >= 0, pieces[k], 0.0)
-                    place = np.maximum(place, 0)
-                values.append(pieces[k].astype(dtypes[recipe.target]))
-                places.append(place)
-            alone, whole = len(recipe.alone), not recipe.rest
+
+        def total(recipe: Recipe, values: Sequence[Any]) -> Dimension:
             if recipe.exact:
-                total = as_dim(sum(dim_product(x.node.shape) for x in values))
-            elif recipe.single:
-                total = 1
-            else:
-                total = self._count("count")
-            found.append(SPREAD(*values, *places, alone=alone, shape=(total,), whole=whole))
-        return [as_node(x) for x, recipe in zip(found, recipes, strict=True) if recipe.final]
+                return as_dim(sum(dim_product(x.node.shape) for x in values))
+            return 1 if recipe.single else self._count("count")
+
+        kinds = [dtypes[recipe.target] for recipe in recipes]
+        found = data_of(recipes, blocks, kinds, self._placing(shapes), iter(pairs), total)
+        return [x for x, recipe in zip(found, recipes, strict=True) if recipe.final]
+
+
+def data_of(
+    recipes: Sequence[Recipe], blocks: Sequence[Node], dtypes: Sequence[np.dtype[Any]],
+    places: Iterator[Any], pairs: Iterator[tuple[Any, Any]],
+    total: Callable[[Recipe, Sequence[Any]], Dimension],
+) -> list[Node]:  # fmt: skip
+    """Return the data of derivatives, of which each loop writes its own where they belong.
+
+    Parameters
+    ----------
+    recipes, dtypes:
+        What they are made of, each behind those whose data it multiplies, and their element types.
+    blocks:
+        The values of all blocks over their lanes.
+    places:
+        The places of all values, in the order of the recipes, in the shapes of the values.
+    pairs:
+        For each product which entries are multiplied.
+    total:
+        Returns how many entries a derivative of some values has.
+    """
+    found: list[Any] = []
+    for recipe, dtype in zip(recipes, dtypes, strict=True):
+        pieces = [Traced(blocks[k]) for k in recipe.blocks]
+        for left, right in recipe.products:
+            p, q = next(pairs)
+            pieces.append(found[left][p] * found[right][q])
+        if not pieces:
+            found.append(np.broadcast_to(Traced(as_node(0.0, dtype)), (0,)))
+            continue
+        values, there = [], []
+        for k in recipe.order:
+            value, place = pieces[k], next(places)
+            if k in recipe.partial:
+                value = np.where(place >= 0, value, 0.0)
+                place = np.maximum(place, 0)
+            values.append(value.astype(dtype))
+            there.append(place)
+        alone, shape = len(recipe.alone), (total(recipe, values),)
+        found.append(SPREAD(*values, *there, alone=alone, shape=shape, whole=not recipe.rest))
+    return [as_node(x) for x in found]
+
+
+def of_each(
+    compute: Callable[[Sequence[Node]], list[Node]], blocks: Sequence[Node], size: Dimension | None
+) -> list[Node]:
+    """Return what is computed of blocks, for each example if they have a leading axis of a size."""
+    if size is None:
+        return compute(blocks)
+    ones = [Input("v", x.shape[1:], x.dtype) for x in blocks]
+    given = dict(zip(ones, blocks, strict=True))
+    return [
+        node if lifted else as_node(BROADCAST(Traced(node), shape=(size, *node.shape)))
+        for node, lifted in batch(compute(ones), given, size)
+    ]
 
 
 #: Shortest array whose length is a symbol.

@@ -15,17 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import numpy as traced_numpy
 from .._compile import Call, Function, P, Specialization
 from .._forks import late_module, undisturbed
-from .._ops.updates import SPREAD
+from .._graph import Node
 from .._runtime import MISS
-from .._shapes import Size
+from .._shapes import Size, as_size
 from .._state import PLAIN, now
 from .._trace import EnclosedError, Traced, as_node, carried_out, flatten
 from ..errors import ArgumentError, MissingExtraError
 from ._pattern import Pattern
-from ._placed import Part
+from ._placed import Part, data_of, of_each
 from ._plan import SMALL, Layout, Plan
 from ._vmap import vmap_body
 
@@ -211,7 +210,7 @@ class SparseFunction(Function[P, Any]):
         args, kwargs = self._prepared(args, kwargs)
         values, layout = carried_out(functools.partial(self._body, _fixed=True), args, kwargs)
         plan = self._last = layout.fixed(self._form)
-        data = data_of(plan.parts, values, plan.lead)
+        data = _known_data(plan.parts, values, plan.lead)
         results = tuple(data[k] for k in plan.final)
         return plan, results[0] if len(results) == 1 else results
 
@@ -290,59 +289,29 @@ def spy(blocks: Sequence[tuple[str, Any, Any]], shape: tuple[int, int], ax: Any)
     return ax
 
 
-def data_of(parts: Sequence[Part], values: Sequence[Any], lead: tuple[int, ...]) -> list[Any]:
-    """Return the data of derivatives, each made of values of the trace and of those before it.
+def _known_data(parts: Sequence[Part], values: Sequence[Any], lead: tuple[int, ...]) -> list[Any]:
+    """Return the data of derivatives whose places are known, of the traced values of all blocks.
 
-    Parameters
-    ----------
-    parts:
-        The derivatives, each behind those whose data it multiplies.
-    values:
-        The traced values of all blocks over their lanes.
-    lead:
-        The length of the leading axis that all values have under vmap, if any.
+    ``lead``: the length of the leading axis that all values have under vmap, if any.
     """
-    found: list[Any] = []
-    for part in parts:
-        dtype = part.pattern.dtype
-        own = zip(part.recipe.blocks, part.places, strict=False)
-        if not lead and not part.recipe.products and part.pattern.nnz:
-            found.append(_spread(part, [values[k].astype(dtype) for k, _ in own]))
-            continue
-        pieces = [np.reshape(values[k], (*lead, len(places))).astype(dtype) for k, places in own]
-        pairs = iter(part.pairs)
-        for (left, right), p, q in zip(part.recipe.products, pairs, pairs, strict=True):
-            pieces.append(found[left][..., p] * found[right][..., q])
-        found.append(_placed(part, pieces, lead))
-    return found
+    pairs = [
+        (p, q) for part in parts for p, q in zip(part.pairs[::2], part.pairs[1::2], strict=True)
+    ]
+
+    def data(blocks: Sequence[Node]) -> list[Node]:
+        places = (_at_values(part, k, blocks) for part in parts for k in part.recipe.order)
+        counts = (part.nnz for part in parts if part.places)
+        return data_of(
+            [part.recipe for part in parts], blocks, [part.pattern.dtype for part in parts],
+            places, iter(pairs), lambda *_: next(counts),
+        )  # fmt: skip
+
+    return [Traced(x) for x in of_each(data, [x.node for x in values], *lead or (None,))]
 
 
-def _spread(part: Part, values: Sequence[Any]) -> Any:
-    """Return all blocks at their places; each loop writes its own."""
-    nnz, alone = part.pattern.nnz, len(part.recipe.alone)
-    word = np.int32 if nnz <= SMALL else np.int64
-    pieces, places = [], []
-    for k in part.recipe.order:
-        value, place = values[k], part.places[k]
-        kept = np.flatnonzero(place >= 0)
-        if len(kept) < len(place):
-            value, place = np.reshape(value, (len(place),))[kept], place[kept]
-        pieces.append(value)
-        places.append(np.reshape(Traced(as_node(place.astype(word))), value.shape))
-    return SPREAD(*pieces, *places, alone=alone, shape=(nnz,), whole=not part.recipe.rest)
-
-
-def _placed(part: Part, pieces: Sequence[Any], lead: tuple[int, ...]) -> Any:
-    """Return all pieces at their places, those of one place added."""
-    nnz, dtype = part.pattern.nnz, part.pattern.dtype
-    if not pieces:
-        return traced_numpy.zeros((*lead, nnz), dtype)
-    flat, places = np.concatenate(pieces, axis=-1), np.concatenate(part.places)
-    kept = np.flatnonzero(places >= 0)
-    if len(kept) < len(places):
-        flat, places = flat[..., kept], places[kept]
-    if len(places) == nnz:
-        return flat if np.all(np.diff(places) == 1) else flat[..., np.argsort(places)]
-    total = traced_numpy.zeros((nnz, *lead), dtype)
-    np.add.at(total, places, np.moveaxis(flat, -1, 0))
-    return np.moveaxis(total, 0, -1)
+def _at_values(part: Part, k: int, blocks: Sequence[Node]) -> Any:
+    """Return the places of a block or a product in the shape of its values."""
+    places = part.places[k].astype(np.int32 if part.nnz <= SMALL else np.int64)
+    own = part.recipe.blocks
+    shape = blocks[own[k]].shape if k < len(own) else places.shape
+    return np.reshape(Traced(as_node(places)), tuple(map(as_size, shape)))
