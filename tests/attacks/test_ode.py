@@ -198,6 +198,9 @@ def compare(given: Problem) -> str:
     if "infs or NaNs" in str(expected):  # of the matrix that SciPy factorises
         assert found.status == -1
         return "no end"
+    if isinstance(expected, IndexError):  # of SciPy's differences, where a slope is a number
+        assert found.success
+        return "SciPy fails"
     if isinstance(expected, Exception):
         assert type(found) is type(expected)
         if "`method`" in str(expected):
