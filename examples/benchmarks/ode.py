@@ -9,7 +9,8 @@ component, for what is less than 1e-12 of it), against the solutions in ode_prob
 the best of several calls, after the first, by the processor's clock, which other processes do not
 disturb. The ratio in the last column is the time of the fastest
 of others with no more than twice the error, by the time of the row. Where they are installed:
-scikit-sundae (CVODE), diffrax, heyoka. All run in one thread.
+scikit-sundae (CVODE), diffrax, heyoka, pydiffsol (in its own language, into which SymPy writes
+the right-hand sides; its LLVM compiles them). All run in one thread.
 """
 
 from __future__ import annotations
@@ -143,6 +144,30 @@ def heyoka_way(problem: Problem) -> Way:
     return "heyoka Taylor", prepared
 
 
+def diffsol_ways(problem: Problem) -> Iterator[Way]:
+    import pydiffsol
+    import sympy
+
+    names = sympy.symbols(f"y:{len(problem.start)}")
+    slopes = map(sympy.sympify, problem.slope(sympy.Symbol("t"), list(names)))
+    begin = ",\n".join(
+        f"{x} = {y!r}" for x, y in zip(names, map(float, problem.start), strict=True)
+    )
+    rates = ",\n".join(map(sympy.ccode, slopes))
+    code = f"u_i {{\n{begin},\n}}\nF_i {{\n{rates},\n}}\n"
+    for name in ("bdf", "esdirk34") if problem.stiff else ("tsit45",):
+
+        def prepared(tolerance: float, name: str = name) -> Solve:
+            ode = pydiffsol.Ode(
+                code, matrix_type=pydiffsol.nalgebra_dense, ode_solver=getattr(pydiffsol, name)
+            )
+            ode.rtol, ode.atol = tolerance, tolerance * problem.small
+            none, end = np.array([]), np.array([problem.end])
+            return lambda: np.asarray(ode.solve_dense(none, end).ys)[:, -1]
+
+        yield f"diffsol {name}", prepared
+
+
 def ways(problem: Problem) -> Iterator[Way]:
     """Yield all ways of solving a problem that are installed, symgrad's first."""
     for method in ("Rodas5P", "BDF", "Radau") if problem.stiff else ("Tsit5", "DOP853", "Taylor"):
@@ -153,6 +178,7 @@ def ways(problem: Problem) -> Iterator[Way]:
     for make in (
         lambda: [cvode(problem, into)],
         lambda: diffrax_ways(problem),
+        lambda: diffsol_ways(problem),
         lambda: [] if problem.stiff else [heyoka_way(problem)],
     ):
         try:
@@ -228,7 +254,7 @@ def draw(results: dict[str, list[Row]], path: str) -> None:
         lines, columns, figsize=(3.4 * columns, 3.1 * lines + 0.7), squeeze=False
     )
     colours = {"symgrad": "#c2410c", "SciPy": "#64748b", "CVODE": "#1d4ed8", "diffrax": "#7e22ce",
-               "heyoka": "#15803d"}  # fmt: skip
+               "heyoka": "#15803d", "diffsol": "#0e7490"}  # fmt: skip
     styles: dict[str, Any] = {}
     for axis, (name, found) in zip(axes.flat, results.items(), strict=False):
         for who in dict.fromkeys(r.name for r in found):
