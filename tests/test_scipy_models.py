@@ -470,6 +470,52 @@ def test_sparse_entries_are_those_of_the_format(form: str) -> None:
     np.testing.assert_allclose(sg.compile(model)(x), model(x), rtol=1e-14)
 
 
+WITH_TYPES: dict[str, Callable[[Any], Any]] = {
+    "diags": lambda x: scipy.sparse.diags([x, x[1:]], [0, 1], dtype=int),
+    "diags_array": lambda x: scipy.sparse.diags_array(x, dtype=np.int32),
+    "vstack": lambda x: scipy.sparse.vstack([scipy.sparse.diags(x)] * 2, "csr", np.int64),
+    "block_diag": lambda x: scipy.sparse.block_diag([np.outer(x, x), [[1.5]]], dtype=int),
+    "block_array": lambda x: scipy.sparse.block_array([[scipy.sparse.diags_array(x)]], dtype=int),
+    "csr_array": lambda x: scipy.sparse.csr_array((x, ([0, 1, 1], [0, 1, 2])), dtype=int),
+    "astype": lambda x: scipy.sparse.diags(x).astype(int),
+    "asformat": lambda x: scipy.sparse.diags(x).asformat("csc"),
+    "power": lambda x: scipy.sparse.diags(x).power(2, dtype=np.float32),
+    "sum": lambda x: scipy.sparse.csr_array(np.outer(x, x)).sum(axis=0, dtype=int),
+    "mean": lambda x: scipy.sparse.csr_array(np.outer(x, x)).mean(axis=1, dtype=np.float32),
+}
+
+
+@pytest.mark.quick(3)
+@pytest.mark.parametrize("name", WITH_TYPES)
+def test_sparse_matrices_of_a_type_that_is_asked_for(name: str) -> None:
+    def dense(x: Any) -> Any:
+        found = WITH_TYPES[name](x)
+        return 1.0 * (found.toarray() if scipy.sparse.issparse(found) else found)
+
+    x = np.array([1.75, -2.5, 3.25])
+    np.testing.assert_allclose(sg.compile(dense)(x), dense(x), rtol=1e-6)
+
+
+def test_distances_are_put_where_they_are_asked_for() -> None:
+    def both(x: Any) -> Any:
+        square, row = np.zeros((3, 3)), np.zeros(3)
+        scipy.spatial.distance.cdist(x, x, out=square)
+        scipy.spatial.distance.pdist(x, out=row)
+        return np.append(square, row)
+
+    x = np.array([[0.0, 1.0], [2.0, 0.5], [3.0, -1.0]])
+    np.testing.assert_allclose(sg.compile(both)(x), both(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "toarray"])
+def test_sparse_matrices_have_no_place_for_results(name: str) -> None:
+    def model(x: Any) -> Any:
+        return getattr(scipy.sparse.diags_array(x), name)(out=np.zeros((3, 3)))
+
+    with pytest.raises(UnsupportedError, match="out"):
+        sg.compile(model)(np.ones(3))
+
+
 @pytest.mark.parametrize("offsets", [0, [1], [-2], [0, 2, -1], [-3, 3, 1]])
 @pytest.mark.parametrize("shape", [(4, 4), (3, 4), (4, 2), ((5, 5),)])
 def test_spdiags_has_element_j_in_column_j(offsets: Any, shape: Any) -> None:

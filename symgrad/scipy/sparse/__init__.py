@@ -18,6 +18,7 @@ array([-1.5, -1.5,  1. ])
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -58,14 +59,24 @@ _join = traced_numpy.concatenate
 
 
 def _replaces(ours: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a function stand for SciPy's of its name, which computes with plain matrices."""
+    """Have a function stand for SciPy's of its name, which computes with plain matrices.
+
+    One class is all formats; the type of the entries is that which SciPy is asked for.
+    """
+    original = getattr(scipy.sparse, ours.__name__)
+    signature = inspect.signature(original)
 
     @functools.wraps(ours)
     def function(*args: Any, **kwargs: Any) -> Any:
         if of_scipy(args, kwargs, Entries):
-            return getattr(scipy.sparse, ours.__name__)(*args, **kwargs)
-        return ours(*args, **kwargs)
+            return original(*args, **kwargs)
+        given = signature.bind(*args, **kwargs).arguments
+        given.pop("format", None)
+        dtype = given.pop("dtype", None)
+        found = ours(**given)
+        return found if dtype is None else found.astype(dtype)
 
+    function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 
 
@@ -75,6 +86,10 @@ class _Format(type):
     def __call__(cls, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False) -> Any:
         if of_scipy((arg1,), {}, Entries):
             return getattr(scipy.sparse, cls.__name__)(arg1, shape, dtype, copy)
+        found = cls._of_traced(arg1, shape)
+        return found if dtype is None else found.astype(dtype)
+
+    def _of_traced(cls, arg1: Any, shape: Any) -> Any:
         form, made = cls.__name__[:3], _kind(cls)
         if not isinstance(arg1, tuple):
             own: Entries = getattr(entries(arg1).of(made), f"to{form}")()
@@ -127,7 +142,7 @@ def _made(name: str) -> Any:
     shape:
         Of the matrix; by default the least that holds all entries.
     dtype, copy:
-        As SciPy's, for plain numbers.
+        As SciPy's.
 
     Returns
     -------
@@ -153,9 +168,7 @@ __all__ += sorted(_MAKERS)  # noqa: PLE0605 - they are alike
 
 
 @_replaces
-def diags(
-    diagonals: Any, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
-) -> Entries:
+def diags(diagonals: Any, offsets: Any = 0, shape: Any = None) -> Entries:
     """Return a matrix by its diagonals, as ``scipy.sparse.diags``.
 
     Examples
@@ -184,9 +197,7 @@ def diags(
 
 
 @_replaces
-def diags_array(
-    diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
-) -> Entries:
+def diags_array(diagonals: Any, offsets: Any = 0, shape: Any = None) -> Entries:
     """Return a matrix by its diagonals, as ``scipy.sparse.diags_array``.
 
     Examples
@@ -201,7 +212,7 @@ def diags_array(
 
 
 @_replaces
-def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = None) -> Entries:
+def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None) -> Entries:
     """Return a matrix by its diagonals, of which element j is in column j, as SciPy does.
 
     Examples
@@ -243,7 +254,7 @@ identity = _of_numbers(scipy.sparse.identity)
 
 
 @_replaces
-def kron(A: Any, B: Any, format: Any = None) -> Entries:
+def kron(A: Any, B: Any) -> Entries:
     """Return the Kronecker product, as ``scipy.sparse.kron``.
 
     Examples
@@ -281,7 +292,7 @@ def _put_at(kind: Any, found: Any, shape: Any) -> Entries:
 
 
 @_replaces
-def vstack(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
+def vstack(blocks: Any) -> Entries:
     """Return matrices below each other, as ``scipy.sparse.vstack``.
 
     Examples
@@ -294,7 +305,7 @@ def vstack(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
 
 
 @_replaces
-def hstack(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
+def hstack(blocks: Any) -> Entries:
     """Return matrices beside each other, as ``scipy.sparse.hstack``.
 
     Examples
@@ -307,7 +318,7 @@ def hstack(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
 
 
 @_replaces
-def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Entries:
+def block_diag(mats: Any) -> Entries:
     """Return matrices along the diagonal, as ``scipy.sparse.block_diag``.
 
     Examples
@@ -320,7 +331,7 @@ def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Entries:
 
 
 @_replaces
-def bmat(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
+def bmat(blocks: Any) -> Entries:
     """Return a matrix of rows of blocks, as ``scipy.sparse.bmat``; None stands for zeros.
 
     Examples
@@ -346,7 +357,7 @@ def bmat(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
 
 
 @_replaces
-def block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Entries:
+def block_array(blocks: Any) -> Entries:
     """Return a matrix of rows of blocks, as ``scipy.sparse.block_array``.
 
     Examples
@@ -361,7 +372,7 @@ def block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Entrie
 
 
 @_replaces
-def tril(A: Any, k: int = 0, format: Any = None) -> Entries:
+def tril(A: Any, k: int = 0) -> Entries:
     """Return what is on a diagonal and below it, as ``scipy.sparse.tril``.
 
     Examples
@@ -375,7 +386,7 @@ def tril(A: Any, k: int = 0, format: Any = None) -> Entries:
 
 
 @_replaces
-def triu(A: Any, k: int = 0, format: Any = None) -> Entries:
+def triu(A: Any, k: int = 0) -> Entries:
     """Return what is on a diagonal and above it, as ``scipy.sparse.triu``.
 
     Examples

@@ -12,7 +12,7 @@ from ... import numpy as traced_numpy
 from ..._disguise import stands_for
 from ..._ops.np_common import is_traced
 from ...errors import ShapeError, UnsupportedError
-from .._replacing import floats
+from .._replacing import floats, refuse_option
 from ._parts import part_of, product, set_diagonal, summed, write
 
 _join = traced_numpy.concatenate
@@ -124,7 +124,16 @@ class Entries:
     def _itself(self, *args: Any, **kwargs: Any) -> Entries:
         return self
 
-    tocoo = asformat = copy = astype = _itself
+    tocoo = copy = _itself
+
+    def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Entries:
+        """Return the entries in another type; whole numbers are floats without a fraction."""
+        return self._with(self.data.astype(dtype))
+
+    def asformat(self, format: Any, copy: bool = False) -> Entries:
+        """Return the entries in the order of a format."""
+        made: Entries = self if format is None else getattr(self, f"to{format}")()
+        return made
 
     def tocsr(self, copy: bool = False) -> Entries:
         """Return the entries by rows, those of one place added up."""
@@ -150,6 +159,8 @@ class Entries:
 
     def toarray(self, order: Any = None, out: Any = None) -> Any:
         """Return the dense matrix."""
+        if out is not None:
+            refuse_option("toarray", "out", out, "out[...] = A.toarray()")
         n, m = self.shape
         return summed(self.data, self.rows * m + self.columns, n * m).reshape(self.shape)
 
@@ -164,6 +175,10 @@ class Entries:
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the sum of all entries, of columns (0) or of rows (1), which stay such."""
+        if out is not None:
+            refuse_option("the sum of a sparse matrix", "out", out, "out[...] = A.sum(axis)")
+        if dtype is not None:
+            return self.sum(axis).astype(dtype)
         if axis is None:
             return np.sum(self.data)
         kept = 1 if axis in (0, -2) else 0
@@ -173,7 +188,7 @@ class Entries:
     def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         """Return the mean of all elements, of columns (0) or of rows (1)."""
         count = self.shape[0] * self.shape[1] if axis is None else self.shape[axis]
-        return self.sum(axis) / count
+        return self.sum(axis, dtype, out) / count
 
     def trace(self, offset: int = 0) -> Any:
         """Return the sum of a diagonal."""
@@ -193,7 +208,8 @@ class Entries:
         """Return a power of each element."""
         if np.ndim(n) or (not is_traced(n) and n == 0):
             raise NotImplementedError("the powers of a sparse matrix are numbers, and not zero")
-        return self._each(lambda x: x**n)
+        found = self._each(lambda x: x**n)
+        return found if dtype is None else found.astype(dtype)
 
     def __pow__(self, n: Any) -> Any:
         if self.by_elements:

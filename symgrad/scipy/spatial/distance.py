@@ -116,7 +116,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
     a, b = floats(XA).astype(np.float64), floats(XB).astype(np.float64)
     if a.ndim != 2 or b.ndim != 2:
         raise ShapeError(f"cdist takes matrices, not shapes {a.shape} and {b.shape}")
-    return _metric(metric, kwargs)(a[:, None, :], b[None, :, :])
+    return _put(_metric(metric, kwargs)(a[:, None, :], b[None, :, :]), out)
 
 
 @replaces(scipy.spatial.distance.pdist)
@@ -126,7 +126,15 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) 
     if x.ndim != 2:
         raise ShapeError(f"pdist takes a matrix, not shape {x.shape}")
     i, j = traced_numpy.triu_indices(x.shape[0], 1)
-    return _metric(metric, kwargs)(x[i], x[j])
+    return _put(_metric(metric, kwargs)(x[i], x[j]), out)
+
+
+def _put(found: Any, out: Any) -> Any:
+    """Return what was found, in the array that is given for it, if any."""
+    if out is None:
+        return found
+    out[...] = found
+    return out
 
 
 @replaces(scipy.spatial.distance.squareform)
