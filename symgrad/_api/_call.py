@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from .._compile import adapted_if_need_be
+from .._compile import adapted
+from .._compile._captures import Captures
 from .._control import straight
 from .._schedule import concrete
 from .._state import within
@@ -70,7 +72,7 @@ class Call:
         ]
         examples = Examples(values, concrete)
         with within(reading=True) if read else nullcontext():
-            graph, self.function = adapted_if_need_be(
+            graph, self.function = _traced(
                 f, lambda f: trace(f, signature, sizes, self.names, examples)
             )
         written = tuple(straight(graph.outputs, examples))
@@ -105,6 +107,24 @@ class Call:
         """Tell whether a leaf is a real input."""
         number = self.inputs[leaf]
         return number is not None and self.graph.inputs[number].dtype.kind == "f"
+
+
+def _traced(
+    f: Callable[..., Any], run: Callable[[Callable[..., Any]], Graph]
+) -> tuple[Graph, Callable[..., Any]]:
+    """Return the graph of a function, and the function, adapted if it has to be for that."""
+    captures = Captures((lambda f: SimpleNamespace(_body=f), (f,), {}))
+    while True:
+        reading, _ = captures.now(frozen=True)
+        body = functools.update_wrapper(captures.substituted(f, reading), f, updated=())
+        try:
+            graph = run(body)
+        except Exception as error:
+            if not captures.fallback(reading, error):
+                raise
+            continue
+        way = captures.way
+        return graph, adapted(f, way.packages) if way.adapted else f
 
 
 def arrays_read_by(f: Callable[..., Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Compiling: kernels, their disk cache, and dispatch on the kinds of arguments."""
 
-from ._adapted import adapted, adapted_if_need_be
+from ._adapted import adapted
 from ._cache import loaded, usable_folder
 from ._call import Call, Given
 from ._foreign import c_names

@@ -5,15 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
-from ._effects import Effects
 from ._places import Walk
 from ._reads import read_by
 from ._substitutes import Substitutes
-from ._whose import NONE, packages_in
-
-T = TypeVar("T")
+from ._whose import NONE
 
 
 def can_be_adapted(walk: Walk, sized: bool = False) -> bool:
@@ -83,26 +80,3 @@ def adapted(f: Callable[..., Any], packages: frozenset[str] = NONE) -> Callable[
         return twins.outside(result)
 
     return call
-
-
-def adapted_if_need_be(
-    f: Callable[..., Any], traced: Callable[[Callable[..., Any]], T]
-) -> tuple[T, Callable[..., Any]]:
-    """Return ``traced(f), f``, or if that raises the same of an adapted function.
-
-    Functions of installed packages are adapted with it where it is they that raise. What the
-    function has changed is undone in between.
-    """
-    walk = read_by(f)
-    other = adapted(f) if adapted_at_once(walk) and can_be_adapted(walk) else f
-    while True:
-        effects = Effects(walk)
-        try:
-            return traced(other), other
-        except Exception as error:
-            effects.undo()
-            first = other is f and can_be_adapted(walk)
-            more = walk if first else read_by(f, packages=walk.packages | packages_in(error))
-            if not first and (more.packages == walk.packages or not can_be_adapted(more)):
-                raise
-            walk, other = more, adapted(f, more.packages)
