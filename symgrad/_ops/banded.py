@@ -34,6 +34,7 @@ from .._op import (
 from . import exactly
 from .complex_factorizations import as_complex, as_pairs, complex_twin
 from .linear import FACTORS, batched_alike, in_pairs, matrices, no_formula
+from .narrow_bands import eliminate, is_narrow, substitute
 from .np_common import conjugated
 from .operands import Cores
 
@@ -56,7 +57,7 @@ def band_factors(columns: Any, lower: int, upper: int) -> Any:
 
 
 def write_band_factors(r: Any, lower: int, upper: int) -> None:
-    """Write the call for one matrix; of pairs, the one for complex numbers."""
+    """Write the steps or the call for one matrix; of pairs, the one for complex numbers."""
     columns, out = r.pointers
     n, given = r.shapes[0][:2]
     wide = 2 * lower + upper + 2
@@ -69,6 +70,9 @@ def write_band_factors(r: Any, lower: int, upper: int) -> None:
         r.copy(r.at(row, r.size(lower)), source, given)
 
     r.loop(size, place)
+    if is_narrow(r, lower, upper):
+        eliminate(r, out, lower, upper)
+        return
     pivots, info = r.work(n, "i32"), r.cell("i32", "0")
     order = r.integer(n)
     r.call("gbtrf", order, order, r.integer(lower), r.integer(upper), out, r.integer(wide), pivots,
@@ -137,12 +141,15 @@ def band_solution(factors: Any, b: Any, lower: int, upper: int, trans: bool) -> 
 
 
 def write_band_solution(r: Any, lower: int, upper: int, trans: bool) -> None:
-    """Write the call for one matrix; of pairs, the one for complex numbers."""
+    """Write the steps or the call for one matrix; of pairs, the one for complex numbers."""
     _, factors, b, out = r.pointers
     k, n = r.shapes[2][:2]
     wide = 2 * lower + upper + 2
     e, pivots, info = r.e, r.work(n, "i32"), r.cell("i32", "0")
     r.copy(out, b, n * k)
+    if is_narrow(r, lower, upper):
+        substitute(r, factors, out, lower, upper, trans)
+        return
 
     def pivot(j: str) -> None:
         row = r.at(factors, e.op(f"mul i64 {j}, {r.size(wide)}"))

@@ -36,7 +36,7 @@ from .._op import (
     registry,
 )
 from ..errors import UnsupportedError
-from . import elimination, exactly
+from . import elimination, exactly, short_columns
 from .elimination import substituted, write_substitution
 from .movement import BROADCAST, RESHAPE
 from .np_common import conjugated, iota, join_pairs, lift, packed, spread
@@ -136,12 +136,11 @@ def lu_factors(a: Any) -> Any:
 
 
 def write_lu(r: Any) -> None:
-    """Write the call for one matrix; of pairs, the one for complex numbers."""
+    """Write the steps or the call for one matrix; of pairs, the one for complex numbers."""
     a, out = r.pointers
     n = r.shapes[0][0]
     r.copy(out, a, n * n)
     exchanges, info = r.work(n, "i32"), r.cell("i32", "0")
-    r.call("getrf", r.integer(n), r.integer(n), out, r.leading(n), exchanges, info)
     last = r.at(out, r.size(n * n))
 
     def convert(i: str) -> None:
@@ -152,7 +151,11 @@ def write_lu(r: Any) -> None:
             number = r.e.op(f"insertvalue {r.element} {r.filled(0.0)}, {r.kind} {number}, 0")
         r.put(number, last, i)
 
-    r.loop(r.size(n), convert)
+    def call() -> None:
+        r.call("getrf", r.integer(n), r.integer(n), out, r.leading(n), exchanges, info)
+        r.loop(r.size(n), convert)
+
+    short_columns.where_short(r, n, lambda: short_columns.eliminate(r, out, n), call)
 
 
 def _lu_parts(y: Any, a: Any) -> tuple[Any, Any]:
@@ -235,8 +238,16 @@ def write_solve(r: Any, trans: bool) -> None:
 
     if trans:
         r.loop(r.size(k), exchange)
-    for lower in (False, True) if trans else (True, False):
-        write_substitution(r, factors, out, lower, trans, not lower)
+
+    def call() -> None:
+        for lower in (False, True) if trans else (True, False):
+            write_substitution(r, factors, out, lower, trans, not lower)
+
+    def own() -> None:
+        short_columns.substitute(r, factors, out, trans)
+
+    few = isinstance(k, int) and k <= short_columns.FEW  # many are taken together
+    short_columns.where_short(r, n, own if few else call, call)
     if not trans:
         r.loop(r.size(k), exchange)
 

@@ -34,7 +34,7 @@ _FOUND: dict[str, Any] = {
 
 #: The loops of functions that were solved, by code (which is kept, so that no other has its
 #: address), method, size of the state and ``vectorized``.
-_known: dict[tuple[Any, ...], tuple[Programs, Method, Any]] = {}
+_known: dict[tuple[Any, ...], tuple[Programs, Method | None, Any]] = {}
 
 
 def solved_at_once(
@@ -55,8 +55,9 @@ def solved_at_once(
     if len(_known) >= KEPT:
         _known.clear()
     code = getattr(fun, "__code__", None)
-    if code is not None and isinstance(run, Run):
-        _known[id(code), run.method, run.y.size, vectorized] = run.programs, run.terms, code
+    if code is not None:
+        terms = run.terms if isinstance(run, Run) else None
+        _known[id(code), run.method, run.y.size, vectorized] = run.programs, terms, code
     if times is None or not len(times):
         return _result(run, times, *run.all_steps())
     return _result(run, times, *run.at(times.astype(_FLOAT)))
@@ -87,6 +88,13 @@ def solved_again(
     times = None if t_eval is None else _times(t_eval, t0, tf)
     if t_eval is not None and times is None:
         return None
+    if terms is None:
+        if not np.isfinite(y).all():
+            return None
+        anew = NewtonRun(
+            method, fun, tuple(args), vectorized, t0, y, tf, *tolerances, math.nan, MOST
+        )
+        return _result(anew, times, *(anew.all_steps() if times is None else anew.at(times)))
     more = args = tuple(args)
     if terms.jacobians and y.size > UNSTRUCTURED:
         programs, arrays = structured(method, vectorized, fun, t0, y, args)

@@ -205,7 +205,7 @@ class NewtonRun:
         self, method: str, fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool,
         t: float, y: Any, bound: float, rtol: Any, atol: Any, longest: float, h: float, most: int,
     ) -> None:  # fmt: skip
-        self.rule, self.fun = NEWTON[method], fun
+        self.method, self.rule, self.fun = method, NEWTON[method], fun
         self.programs, more = structured(method, vectorized, fun, t, y, args)
         self.args = *more, *args
         self.given = float(t), y, float(h), bound, rtol, atol, longest, np.int64(most)

@@ -237,3 +237,70 @@ def test_rules_agree_with_differences(op: Op, operands: Any, params: Any) -> Non
         forward = np.real(np.conj(z) * as_complex(forward)) / np.abs(z)
         ahead, behind = np.abs(as_complex(ahead)), np.abs(as_complex(behind))
     np.testing.assert_allclose(forward, (ahead - behind) / (2 * h), rtol=1e-5, atol=2e-7)
+
+
+def solutions(op: Any, factors: Any, **params: Any) -> Any:
+    """Return how systems with one right-hand side and with some are solved."""
+
+    def solve(a: Any, rows: Any) -> Any:
+        known = factors(a, **{k: v for k, v in params.items() if k != "trans"})
+        return op(a, known, rows, **params)
+
+    alone = sg.compile(lambda a, b: solve(a, b[np.newaxis])[0])
+    several = sg.compile(solve)
+    return lambda a, rows: (several(a, rows), np.stack([alone(a, b) for b in rows]))
+
+
+@pytest.mark.parametrize("trans", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_short_columns_are_eliminated_with_pivots(dtype: Any, trans: bool) -> None:
+    """Own code up to forty rows, LAPACK's beyond; of one size, and of any."""
+    rng = np.random.default_rng(8)
+    found = solutions(registry.ops["Solve"], registry.ops["LU"], trans=trans)
+    factorise = sg.compile(registry.ops["LU"])
+    close = {"rtol": 1e-8, "atol": 1e-8} if dtype == np.float64 else {"rtol": 0.02, "atol": 0.02}
+    for n in (1, 2, 7, 8, 9, 16, 23, 39, 40, 41, 50):
+        a = rng.normal(size=(n, n)).astype(dtype)
+        a[np.arange(n), np.arange(n)] = 0.0  # no way without pivots
+        a += np.roll(3 * n**0.5 * np.eye(n, dtype=dtype), 1, axis=1)
+        np.testing.assert_allclose(factorise(a), lu_factors(a), **close)
+        rows = rng.normal(size=(3, n)).astype(dtype)
+        exact = np.linalg.solve((a.T if trans else a).astype(float), rows.T).T
+        for x in found(a, rows):
+            assert x.dtype == dtype
+            np.testing.assert_allclose(x, exact, **close)
+
+
+@pytest.mark.parametrize("trans", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.quick(1)
+def test_narrow_bands_are_eliminated_with_pivots(dtype: Any, trans: bool) -> None:
+    """Own code for few diagonals, LAPACK's for more; what lies outside is not read."""
+    rng = np.random.default_rng(9)
+    close = {"rtol": 1e-8, "atol": 1e-8} if dtype == np.float64 else {"rtol": 0.02, "atol": 0.02}
+    for lower, upper in [(0, 0), (0, 3), (1, 1), (2, 0), (2, 2), (1, 5), (4, 3), (5, 5)]:
+        params = {"lower": lower, "upper": upper}
+        ops = registry.ops["BandSolve"], registry.ops["BandLU"]
+        found = solutions(*ops, **params, trans=trans)
+        for n in (1, 2, 3, 5, 11, 30):
+            columns = np.full((n, lower + upper + 1), np.nan, dtype)
+            matrix = np.zeros((n, n))
+            for j, i in itertools.product(range(n), repeat=2):
+                if -upper <= i - j <= lower:
+                    far = 4.0 if i - j == min(lower, n - 1 - j) else 0.2  # the pivots
+                    matrix[i, j] = far + rng.uniform()
+                    columns[j, upper + i - j] = matrix[i, j]
+            if np.linalg.cond(matrix) > 100:
+                continue
+            rows = rng.normal(size=(3, n)).astype(dtype)
+            exact = np.linalg.solve(matrix.T if trans else matrix, rows.T).T
+            for x in found(columns, rows):
+                assert x.dtype == dtype
+                np.testing.assert_allclose(x, exact, **close)
+
+
+def test_singular_matrices_give_no_numbers() -> None:
+    solve = sg.compile(np.linalg.solve)
+    for n in (3, 12, 50):
+        for a in (np.zeros((n, n)), np.ones((n, n)), np.full((n, n), np.nan)):
+            assert not np.isfinite(solve(a, np.ones(n))).all()
