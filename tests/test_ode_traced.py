@@ -168,12 +168,14 @@ def test_refusals() -> None:
     ):  # fmt: skip
         with pytest.raises(UnsupportedError, match="t_eval"):
             sg.compile(lambda y, read=read: 1 * read(solve_ivp(lambda t, y: -y, (0, 1), y)))(Y0)
-    with pytest.raises(UnsupportedError, match="Rodas5P"):
+    with pytest.raises(ValueError, match=r"'Euler'.*Rodas5P"):
         trace(method="Euler", t_eval=[1.0])
+    with pytest.raises(UnsupportedError, match="Rodas5P"):
+        trace(method=type("Euler", (scipy.integrate.RK45,), {}), t_eval=[1.0])
     with pytest.raises(UnsupportedError, match="terminal = 1"):
         trace(t_eval=[1.0], events=lambda t, y: y[0])
-    with pytest.raises(UnsupportedError, match="lband"):
-        trace(t_eval=[1.0], lband=1)
+    with pytest.raises(UnsupportedError, match="takes no rtoll"):
+        trace(t_eval=[1.0], rtoll=1e-9)
     with pytest.raises(ValueError, match="not properly sorted"):
         trace(t_eval=[1.0, 0.5])
 
@@ -335,6 +337,35 @@ def test_bad_options_are_answered_as_on_plain_arrays(options: Any, words: str) -
     for call in (solve, sg.compile(solve)):
         with pytest.raises(ValueError, match=words):
             call(np.array([1.0]))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"atol": None}, "NoneType|None"),
+        ({"rtol": None}, "NoneType|None"),
+        ({"args": 2.0}, r"Supplied 'args' cannot be unpacked"),
+    ],
+)
+def test_bad_kinds_of_options_are_errors(options: Any, words: str) -> None:
+    def solve(y: Any, solve: Any = solve_ivp) -> Any:
+        return solve(lambda t, y, a=1.0: -a * y, (0, 1), y, **options).y[:, -1]
+
+    for call in (lambda y: solve(y, scipy.integrate.solve_ivp), solve, sg.compile(solve)):
+        with pytest.raises(TypeError, match=words):
+            call(np.array([1.0]))
+
+
+@pytest.mark.parametrize("options", [{"jac": lambda t, y: y}, {"lband": 1}, {"min_step": 1e-9}])
+def test_options_of_other_methods_have_no_effect(options: Any) -> None:
+    def solve(y: Any, solve: Any = solve_ivp) -> Any:
+        return solve(lambda t, y: -y, (0, 1), y, **options).y[:, -1]
+
+    with pytest.warns(UserWarning, match="have no effect"):
+        expected = solve(np.array([1.0]), scipy.integrate.solve_ivp)
+    with pytest.warns(UserWarning, match="have no effect for a chosen solver: `[a-z_]*`"):
+        found = sg.compile(solve)(np.array([1.0]))
+    np.testing.assert_allclose(found, expected)
 
 
 def test_too_small_a_tolerance_is_raised_with_scipys_warning() -> None:

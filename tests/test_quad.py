@@ -15,7 +15,7 @@ from numba import njit
 from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, quad_vec, tanhsinh, tplquad
 
 import symgrad as sg
-from symgrad.errors import ArgumentError, UnsupportedError
+from symgrad.errors import ArgumentError, NotCompiledWarning, UnsupportedError
 from symgrad.scipy import integrate as traced
 from symgrad.scipy.integrate import odeint as compiled_odeint
 
@@ -237,6 +237,39 @@ def test_odeint_of_all_kinds() -> None:
     back = sg.compile(lambda k: odeint(lambda y, t: -k * y, [1.0], [2.0, 0.0]))
     np.testing.assert_allclose(back(0.5)[-1, 0], np.exp(1.0), rtol=1e-6)
     assert np.isnan(sg.compile(lambda s: odeint(lambda y, t: y**2, s, [0, 2.0])[-1, 0])(1.0))
+
+
+@pytest.mark.parametrize(
+    ("slope", "times", "args", "words"),
+    [
+        (lambda y, t: [1.0], [0.0, 1.0], (), "does not match"),
+        (lambda y, t: 1.0, [0.0, 1.0], (), "does not match"),
+        (lambda y, t, a: -a * y, [0.0, 1.0], 2.0, "in a tuple"),
+        (lambda y, t: -y, [0.0, 1.0, 0.5], (), "monotonically"),
+        (lambda y, t: -y, [[0.0, 1.0]], (), "one-dimensional"),
+    ],
+    ids=["one rate", "a number", "arguments", "times", "a row"],
+)
+def test_odeint_refuses_what_scipy_refuses(slope: Any, times: Any, args: Any, words: str) -> None:
+    """Rates that are fewer than unknowns are not the same for all."""
+    y = np.array([1.0, 2.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotCompiledWarning)
+        for plain in (scipy.integrate.odeint, compiled_odeint):
+            with pytest.raises(Exception, match=words):
+                plain(slope, y, times, args)
+    # (in place, a list is numbers: one that is closed over is read in each call)
+    lists = {"[0.0, 1.0, 0.5]": lambda y: odeint(slope, y, [0.0, 1.0, 0.5], args)}
+    traced = lists.get(str(times), lambda y: odeint(slope, y, times, args))
+    with pytest.raises((TypeError, ValueError), match=words):
+        sg.compile(traced)(y)
+
+
+def test_tolerances_and_rules_that_scipy_refuses() -> None:
+    with pytest.raises(ValueError, match="'epsabs'<=0"):
+        sg.compile(lambda s: quad(lambda x: s * x, 0, 1, epsabs=0, epsrel=0)[0])(1.0)
+    with pytest.raises(ValueError, match="unknown quadrature 'simpson'"):
+        sg.compile(lambda s: quad_vec(lambda x: s * x, 0, 1, quadrature="simpson")[0])(1.0)
 
 
 #: Arguments of odeint on plain arrays; the second: whether SciPy solves.

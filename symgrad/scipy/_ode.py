@@ -179,6 +179,11 @@ def _is_solver(method: Any) -> bool:
 
 
 def _tuple(args: Any) -> tuple[Any, ...]:
+    if not _iterable(args):
+        raise TypeError(
+            "Supplied 'args' cannot be unpacked. Please supply `args` as a tuple (e.g. "
+            "`args=(1.0,)`)"
+        )
     return () if args is None else tuple(args)  # also of an array, which has no truth value
 
 

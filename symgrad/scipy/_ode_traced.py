@@ -28,7 +28,7 @@ BAND = frozenset(("lband", "uband"))
 #: SciPy's methods for stiff systems: within a program all of them are Rosenbrock's, to the same
 #: tolerances. Its Jacobians are exact, so those that are given are not needed.
 STIFF = frozenset(("Radau", "BDF", "LSODA"))
-JACOBIANS = frozenset(("jac", "jac_sparsity"))
+NOT_NEEDED = frozenset(("jac", "jac_sparsity", "min_step"))
 TOLERANCES = (("rtol", 1e-3), ("atol", 1e-6))
 
 
@@ -105,6 +105,9 @@ def checked_options(options: dict[str, Any], t_span: Any) -> dict[str, Any]:
     ends = tuple(t_span)
     if "first_step" in known and not any(map(is_traced, ends)) and first > abs(ends[1] - ends[0]):
         raise ValueError("`first_step` exceeds bounds.")
+    for name, _ in TOLERANCES:
+        if options.get(name, 0.0) is None:
+            raise TypeError(f"`{name}` must be a number or an array, not None.")
     if np.any(np.less(known.get("atol", 0.0), 0)):
         raise ValueError("`atol` must be positive.")
     if np.any(np.less(known.get("rtol", 1.0), LEAST)):
@@ -121,21 +124,28 @@ def solve_traced(
     args: tuple[Any, ...], options: dict[str, Any], events: Any = None, dense_output: bool = False,
 ) -> OdeResult:  # fmt: skip
     """Solve an initial value problem within a trace, at the times ``t_eval`` or to the end."""
+    refusal = UnsupportedError if isinstance(method, type) else ValueError
     method = getattr(method, "__name__", method)  # SciPy's classes
     if method in STIFF:
-        method, options = "Rodas5P", {k: v for k, v in options.items() if k not in JACOBIANS}
+        method, options = "Rodas5P", {k: v for k, v in options.items() if k not in NOT_NEEDED}
     if method not in NAMES:
-        raise UnsupportedError(
+        raise refusal(
             f"solve_ivp: in traced code method is one of {', '.join(map(repr, NAMES))}, not "
             f'{method!r}; "Rodas5P" is for stiff systems, and stands for '
             f"{', '.join(sorted(STIFF))}"
         )
     terms = METHODS[suited(method, options.get("rtol", 1e-3))]
     known = OPTIONS | BAND if isinstance(terms, Rosenbrock) else OPTIONS
-    if unknown := set(options) - known:
+    more = [name for name in options if name not in known]
+    if not NOT_NEEDED.union(BAND).issuperset(more):
         raise UnsupportedError(
-            f"solve_ivp: in traced code {method!r} takes no {', '.join(sorted(unknown))}, only "
+            f"solve_ivp: in traced code {method!r} takes no {', '.join(sorted(more))}, only "
             + ", ".join(sorted(known))
+        )
+    if more:  # of SciPy's other methods, in SciPy's words
+        said = ", ".join(f"`{name}`" for name in more)
+        warn_user(
+            f"The following arguments have no effect for a chosen solver: {said}.", UserWarning
         )
     begin, bound = t_span
     if not any(map(is_traced, (begin, bound, t_eval))):

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
+from .. import numpy as traced_numpy
 from .._graph import warn_user
+from .._ops.np_common import holds_traced
 from .._state import now
-from ..errors import NotCompiledWarning, SymgradError
+from ..errors import NotCompiledWarning, ShapeError, SymgradError
 from ._ode import solve_ivp
 from ._ode_programs import structured
 from ._ode_structure import LARGE
@@ -64,19 +66,27 @@ def odeint(
     >>> sg.grad(left)(0.5)
     np.float64(-0.735759)
     """
-    args = args if isinstance(args, tuple) else (args,)
     options = (Dfun, col_deriv, full_output, ml, mu, rtol, atol, tcrit, h0, hmax, hmin, ixpr,
                mxstep, mxhnil, mxordn, mxords, printmessg, tfirst)  # fmt: skip
     if now().guards is None:
         found = None
-        if tcrit is None and not full_output:
+        if tcrit is None and not full_output and isinstance(args, tuple):
             found = _compiled(func, y0, t, args, tfirst, rtol, atol, h0, hmax)
         return scipy.integrate.odeint(func, y0, t, args, *options) if found is None else found
+    if not isinstance(args, tuple):
+        raise TypeError("Extra arguments must be in a tuple.")
     if tcrit is not None:
         refuse_option("odeint", "tcrit", tcrit, "an odeint for each of the parts")
     times, start = floats(t), np.atleast_1d(floats(y0))
     if start.ndim != 1:
         raise ValueError("Initial condition y0 must be one-dimensional.")
+    if times.ndim != 1:
+        raise ValueError("Output times t must be one-dimensional.")
+    if not holds_traced(t) and not any(np.all(x >= 0) for x in (np.diff(t), -np.diff(t))):
+        raise ValueError(
+            "The values in t must be monotonically increasing or monotonically decreasing; "
+            "repeated values are allowed."
+        )
     asked = {"first_step": h0, "max_step": hmax, "max_steps": mxstep * int(times.shape[0])}
     control = _control(rtol, atol, asked)
 
@@ -93,7 +103,18 @@ def odeint(
 
 
 def _slope(func: Callable[..., Any], tfirst: bool) -> Callable[..., Any]:
-    return func if tfirst else lambda t, y, *args: func(y, t, *args)
+    """Return the right-hand side as ``solve_ivp`` takes it, whose slopes have the state's size."""
+
+    def slope(t: Any, y: Any, *args: Any) -> Any:
+        found = traced_numpy.asarray(func(t, y, *args) if tfirst else func(y, t, *args))
+        if found.ndim < 2 and found.size != y.size:
+            raise ShapeError(
+                f"The size of the array returned by func ({found.size}) does not match the size of "
+                f"y0 ({y.size})."
+            )
+        return found
+
+    return slope
 
 
 def _control(rtol: Any, atol: Any, asked: dict[str, Any]) -> dict[str, Any]:

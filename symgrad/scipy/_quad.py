@@ -53,6 +53,9 @@ def _beyond(f: Function, end: Any) -> Any:
     return moved * np.tensordot(_WEIGHTS, vmap(lambda s: f(begin + s * moved))(_POINTS), axes=1)
 
 
+#: The least relative tolerance that QUADPACK takes alone.
+LEAST = 50 * float(np.finfo(float).eps)
+
 #: Panels are this many times ``limit``: without extrapolation, singular ends need more of them.
 MORE = 4
 
@@ -204,6 +207,10 @@ def quad(
         return (re[0] + 1j * im[0], re[1] + 1j * im[1], *more)
     if limit < 1:
         raise ValueError("quad: limit is at least 1")
+    if not (is_traced(epsabs) or is_traced(epsrel)) and epsabs <= 0 and epsrel < LEAST:
+        raise ValueError(
+            "If 'epsabs'<=0, 'epsrel' must be greater than both 5e-29 and 50*(machine epsilon)."
+        )
 
     def traced(func: Function) -> Any:
         f = _of_number(func, args)
@@ -263,6 +270,8 @@ def quad_vec(
         )  # fmt: skip
     if full_output:
         refuse_option("quad_vec", "full_output", full_output, "full_output=False")
+    if quadrature not in (None, "gk21", "gk15", "trapezoid"):
+        raise ValueError(f"unknown quadrature {quadrature!r}")
     if norm not in NORMS:
         raise ValueError(f"quad_vec: norm is 'max' or '2', not {norm!r}")
 
