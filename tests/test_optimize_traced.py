@@ -609,3 +609,73 @@ def test_older_names_without_minima() -> None:
     np.testing.assert_allclose(
         sg.compile(lambda x: so.approx_fprime(x, lambda y: np.sum(y**3)))(x), 3 * x**2
     )
+
+
+FEW, FEW_DATA = np.linspace(0.0, 2.0, 9), 2.0 * np.exp(-1.3 * np.linspace(0.0, 2.0, 9))
+
+
+def falling(x: Any, a: Any, b: Any) -> Any:
+    return a * np.exp(-b * x)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"absolut_sigma": True}, TypeError, "unexpected keyword argument 'absolut_sigma'"),
+        ({"method": "levenberg"}, ValueError, "`method` must be"),
+        ({"method": "trf", "max_nfeval": 3}, TypeError, "unexpected keyword argument 'max_nfeval'"),
+    ],
+)
+def test_options_that_a_fit_does_not_have(options: Any, error: Any, words: str) -> None:
+    """A misspelt name is not one that is left out."""
+    for fit in (
+        lambda d: so.curve_fit(falling, FEW, d, **options)[0],
+        sg.compile(lambda d: ours.curve_fit(falling, FEW, d, **options)[0]),
+    ):
+        with pytest.raises(error, match=words if error is ValueError else "unexpected keyword"):
+            fit(FEW_DATA)
+
+
+def test_least_squares_refuses_what_scipy_refuses() -> None:
+    def solve(**options: Any) -> Any:
+        return sg.compile(lambda s: ours.least_squares(lambda p: p - s, [1.0, 2.0], **options).x)(
+            0.5
+        )
+
+    with pytest.raises(ValueError, match="`method` must be"):
+        solve(method="levenberg")
+    with pytest.raises(ValueError, match="supports only 'linear'"):
+        solve(method="lm", loss="huber")
+    with pytest.raises(ValueError, match="`max_nfev` must be"):
+        solve(max_nfev=0)
+
+
+def test_bounds_that_cross() -> None:
+    """There is nothing between them: an error where they are numbers, nan where traced."""
+
+    def square(x: Any) -> Any:
+        return np.sum((x - 0.5) ** 2)
+
+    def minimum(lower: Any, upper: Any) -> Any:
+        return ours.minimize(square, [0.0, 0.0], bounds=[(lower, upper), (0, 1)]).x
+
+    np.testing.assert_allclose(sg.compile(minimum)(-1.0, 0.25), [0.25, 0.5], atol=1e-8)
+    assert np.isnan(sg.compile(minimum)(3.0, 0.0)).all()
+    with pytest.raises(ValueError, match="upper bound is less"):
+        sg.compile(lambda s: s * minimum(3.0, 0.0))(1.0)
+    fit = sg.compile(lambda d, low: ours.curve_fit(falling, FEW, d, bounds=(low, 3.0))[0])
+    np.testing.assert_allclose(fit(FEW_DATA, 0.0), [2.0, 1.3], rtol=1e-6)
+    assert np.isnan(fit(FEW_DATA, 4.0)).all()
+
+
+def test_bounds_of_methods_that_have_none() -> None:
+    """They are not looked at, as SciPy says in its warning."""
+
+    def minimum(s: Any, minimize: Any = ours.minimize) -> Any:
+        return minimize(lambda x: np.sum((x - s) ** 2), [0.0], method="BFGS", bounds=[(0, 1)]).x
+
+    with pytest.warns(RuntimeWarning, match="BFGS cannot handle bounds"):
+        expected = minimum(3.0, so.minimize)
+    with pytest.warns(RuntimeWarning, match="BFGS cannot handle bounds"):
+        found = sg.compile(minimum)(3.0)
+    np.testing.assert_allclose(found, expected, atol=1e-5)

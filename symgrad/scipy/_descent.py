@@ -208,11 +208,14 @@ def minimum(slope: Callable[[Any], Any], x: Any, ok: Any, box: Box | None = None
 
 
 def box_of(lower: Any, upper: Any, n: Any) -> Box | None:
-    """Return bounds; None if there are none."""
+    """Return bounds; None if there are none. Between such that cross there is nan."""
     lower, upper = (as_array(1.0 * as_array(b)) for b in (lower, upper))
     known = isinstance(lower, np.ndarray) and isinstance(upper, np.ndarray)
     if known and np.all(lower == -np.inf) and np.all(upper == np.inf):
         return None
+    if known and np.any(lower > upper):
+        raise ValueError("An upper bound is less than the corresponding lower bound.")
+    lower = lower if known else np.where(lower > upper, np.nan, lower)
     return Box(np.broadcast_to(lower, (n,)), np.broadcast_to(upper, (n,)))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -108,13 +110,16 @@ class Squares:
 def least_squares(
     fun: Callable[..., Any], x0: Any, bounds: Any = (-np.inf, np.inf), ftol: Any = 1e-8,
     xtol: Any = 1e-8, gtol: Any = 1e-8, loss: Any = "linear", f_scale: Any = 1.0,
-    max_nfev: Any = None, args: Any = (), kwargs: Any = None, **_: Any,
+    max_nfev: Any = None, args: Any = (), kwargs: Any = None, method: Any = "trf", **_: Any,
 ) -> Any:  # fmt: skip
     """Solve a nonlinear least-squares problem."""
     residual = values_of(fun, args, kwargs)
     start = vector(x0)
     n = start.shape[0]
     box = box_of(*_ends(bounds), n)
+    _check_method(method, loss)
+    if isinstance(max_nfev, int) and max_nfev <= 0:
+        raise ValueError("`max_nfev` must be None or positive integer.")
     squares = Squares(residual, loss, f_scale)
     tests = Tests(*(0.0 if t is None else t for t in (ftol, xtol, gtol)))
     x, ok, status, steps = squares.solved(start, tests, 100 * n if max_nfev is None else max_nfev,
@@ -175,6 +180,8 @@ def curve_fit(
             "curve_fit: in traced code the number of points does not depend on their values: "
             "weigh points that are not to count by sigma=np.inf instead of nan_policy"
         )
+    if unknown := kwargs.keys() - _options():
+        raise TypeError(f"curve_fit() got an unexpected keyword argument {min(unknown)!r}")
     lower, upper = _ends(bounds)
     if p0 is None:
         p0 = first_parameters(f)
@@ -194,6 +201,7 @@ def curve_fit(
     start = vector(p0)
     n = start.shape[0]
     box = box_of(lower, upper, n)
+    _check_method(method, kwargs.get("loss", "linear"))
     by_minpack = method in (None, "lm") and box is None
     count = residual(start).shape[0]
     if by_minpack and count < n:
@@ -216,6 +224,21 @@ def curve_fit(
     if not full_output:
         return popt, pcov
     return popt, pcov, {"nfev": steps + 1, "fvec": r}, MESSAGE, status
+
+
+@functools.cache
+def _options() -> frozenset[str]:
+    """Return what ``curve_fit`` passes on."""
+    solvers = scipy.optimize.leastsq, scipy.optimize.least_squares
+    return frozenset(name for f in solvers for name in inspect.signature(f).parameters)
+
+
+def _check_method(method: Any, loss: Any) -> None:
+    """Raise for a method that SciPy does not have, or not with a loss, as SciPy does."""
+    if method not in (None, "trf", "dogbox", "lm"):
+        raise ValueError("`method` must be 'trf', 'dogbox' or 'lm'.")
+    if method == "lm" and loss != "linear":
+        raise ValueError("method='lm' supports only 'linear' loss function.")
 
 
 def _weighing(sigma: Any) -> Function:

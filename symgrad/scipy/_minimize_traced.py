@@ -42,6 +42,9 @@ METHODS = frozenset(
 #: Those that take constraints.
 CONSTRAINED = frozenset(("slsqp", "trust-constr"))
 
+#: Those that take bounds.
+BOUNDED = CONSTRAINED | {"l-bfgs-b", "tnc"}
+
 
 def minimize(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, jac: Any = None,
@@ -56,6 +59,9 @@ def minimize(
     if constraints and method is not None and str(method).lower() not in CONSTRAINED:
         warn_user(f"Method {method} cannot handle constraints.", RuntimeWarning)
         constraints = ()
+    if bounds is not None and method is not None and str(method).lower() not in BOUNDED:
+        warn_user(f"Method {method} cannot handle bounds.", RuntimeWarning)
+        bounds = None
     rest, given = as_tuple(args), dict(options or {})
 
     def value(x: Any) -> Any:
