@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -938,3 +939,18 @@ def test_what_a_helper_raises_is_not_lost_in_a_decision(f: Any) -> None:
     wanted = [*map(plain, x)]
     assert np.isnan(wanted).any()
     np.testing.assert_allclose(sg.vmap(f)(x), wanted, rtol=1e-14)
+
+
+def test_a_long_chain_is_traced_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each `elif` is a function in a function: Python compares such code in 2**22 steps."""
+    chain = [f"    {'el' * (k > 0)}if x < {k}:\n        y = {k} * x\n" for k in range(22)]
+    source = f"def chain(x, a):\n{''.join(chain)}    else:\n        y = a * x\n    return y\n"
+    (tmp_path / "long_chain.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    from long_chain import chain  # type: ignore[import-not-found]
+
+    x, start = np.array([0.5, 30.0, 7.5]), time.process_time()
+    for a in (2.0, 3.0):
+        found = sg.vmap(lambda x, a=a: chain(x, a))(x)
+        np.testing.assert_array_equal(found, [chain(v, a) for v in x])
+    assert time.process_time() - start < 20
