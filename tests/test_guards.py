@@ -336,3 +336,34 @@ def test_truth_values_of_python_are_python_s(f: Any) -> None:
         value, slope = sg.value_and_grad(f)(x)
         assert value == f(x)
         np.testing.assert_allclose(slope, (f(x + 1e-6) - f(x - 1e-6)) / 2e-6, 1e-6)
+
+
+def _of_one(x: Any) -> Any:
+    if x > 1:
+        return np.cos(x)
+    while x < 0.3:
+        x = 1.5 * x + 0.1
+    return x**2 if x > 0.5 and not x > 0.9 else 3 * x
+
+
+@pytest.mark.parametrize("f", [
+    _of_one,
+    lambda x: _of_one(x[:, None])[0],
+    lambda x: 2 * x if np.squeeze(x > 1) else x**2,
+    lambda x: 2 * x if np.reshape(x < 1, ()) else x**2,
+])  # fmt: skip
+def test_the_one_element_of_an_array_decides(f: Any) -> None:
+    """NumPy takes the truth of an array of one element, as `fsolve` gives its functions."""
+    points = [np.array([x]) for x in (2.0, 0.7, 0.95, 0.1, 1.5)]
+    for made in (sg.compile(f), sg.compile(f, control_flow=True)):
+        assert all(np.array_equal(made(x), f(x)) for x in points)
+    slopes = sg.jacobian(f)
+    for x in points:
+        near = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
+        np.testing.assert_allclose(np.ravel(slopes(x)), near, rtol=1e-7)
+    np.testing.assert_array_equal(sg.vmap(f)(np.array(points)), [f(x) for x in points])
+
+
+def test_two_elements_are_no_truth_value() -> None:
+    with pytest.raises(TraceError, match="truth value"):
+        sg.compile(lambda x: x if x > 1 else -x)(np.array([2.0, 3.0]))

@@ -467,6 +467,24 @@ def test_refused_by_name(solve: Callable[..., Any]) -> None:
         sg.grad(lambda p: np.sum(solve(p)))(0.5)
 
 
+def _heat(t: Any) -> Any:
+    return 2 * t if t < 1000 else t**2 / 500
+
+
+@pytest.mark.parametrize("start", [900.0, [900.0]])
+def test_one_unknown_decides_in_its_equation(start: Any) -> None:
+    """SciPy gives the function of one unknown an array of one element, which `if` asks."""
+
+    def temperature(q: Any) -> Any:
+        return so.fsolve(lambda t: _heat(t) - q, start)[0]
+
+    found = sg.value_and_grad(temperature)
+    for q in (1000.0, 5000.0):
+        value, slope = found(q)
+        near = (temperature(q + 1e-2) - temperature(q - 1e-2)) / 2e-2
+        np.testing.assert_allclose((value, slope), (temperature(q), near), rtol=1e-6)
+
+
 def test_no_unknowns_are_refused_by_name() -> None:
     for solve in (so.root, so.fsolve):
         with pytest.raises(ValueError, match="x0 is empty"):

@@ -22,6 +22,7 @@ from .._state import now, within
 from .._trace import Traced
 from .._trace._examples import decided
 from .._trace._known import known_number
+from .._trace._numberless import one_of
 from .._trace._whole import size_bits
 from ..errors import ArgumentError, DTypeError, NumberError, SymgradError, TraceError
 from ._control import cond, fori_loop, while_loop
@@ -44,6 +45,11 @@ _CHANGED = (
 def open_question(test: Any) -> bool:
     """Tell whether a truth value is known only when the program runs."""
     return isinstance(test, Traced) and not test.shape and known_number(test.node) is None
+
+
+def _asked(test: Any) -> Any:
+    """Return the truth value of an array of one element as a number, which NumPy asks of it."""
+    return one_of(test) if isinstance(test, Traced) and test.dtype == bool else test
 
 
 class Flow:
@@ -69,7 +75,7 @@ class Flow:
         ``both`` are those that both sides assign to, ``lent`` those that are handed to
         functions and assigned to by neither.
         """
-        values = tuple(state.values())
+        test, values = _asked(test), tuple(state.values())
         if not open_question(test):
             return (yes if test else no)(*values)
         # A variable that only one side knows stays within it.
@@ -104,7 +110,7 @@ class Flow:
         test: Any, yes: Callable[..., Any], no: Callable[..., Any], state: Mapping[str, Any]
     ) -> Any:
         """Carry out ``if`` whose sides return: return the function's result."""
-        values = tuple(state.values())
+        test, values = _asked(test), tuple(state.values())
         if not open_question(test):
             return (yes if test else no)(*values)
         carried = functools.partial(told, functools.partial(Sides(values).carried_out, test))
@@ -116,6 +122,7 @@ class Flow:
     @staticmethod
     def unless(test: Any, error: Callable[..., Any], state: Mapping[str, Any]) -> None:
         """Carry out ``if test: raise error``; in a batch note the condition."""
+        test = _asked(test)
         known = decided(test.node, bool) if open_question(test) else bool(test)
         if known and now().scope is None:
             error(*state.values())
@@ -132,13 +139,14 @@ class Flow:
         list, a dictionary or an object others may hold parts.
         """
         arrays = all(v is UNSET or arrays_of(v) or isinstance(v, np.ndarray) for v in written)
-        return test if written and arrays else bool(test)
+        return _asked(test) if written and arrays else bool(test)
 
     # ---------------------------------------------------------------- choices
 
     @staticmethod
     def choose(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
         """Carry out ``a if test else b``."""
+        test = _asked(test)
         if not open_question(test):
             return yes() if test else no()
         try:
@@ -155,8 +163,12 @@ class Flow:
     ) -> Any:  # fmt: skip
         """Carry out ``while``: return the new values of the variables."""
         values = tuple(state.values())
+
+        def goes_on(*variables: Any) -> Any:
+            return _asked(test(*variables))
+
         while True:
-            question = test(*values)
+            question = goes_on(*values)
             if open_question(question):
                 break
             if not question:
@@ -168,14 +180,14 @@ class Flow:
             with _whole({}):
                 return carried.step(body, carry)
 
-        holds = functools.partial(carried.holds, test)
+        holds = functools.partial(carried.holds, goes_on)
         rolled = functools.partial(repeated, while_loop, one, holds, carried.start)
         try:
             return carried.after(unchanged(rolled, (test, body), values))
         except ChangedError:
             while question:
                 values = tuple(body(*values))
-                question = test(*values)
+                question = goes_on(*values)
             return values
 
     @staticmethod
@@ -219,6 +231,7 @@ class Flow:
     @staticmethod
     def negated(value: Any) -> Any:
         """Carry out ``not a``."""
+        value = _asked(value)
         return _joined(np.logical_not, value) if open_question(value) else not value
 
 
@@ -229,7 +242,7 @@ def _in_turn(values: Sequence[Callable[[], Any]], goes_on: bool) -> Any:
         if open_question(found):
             found = _either(found, get, goes_on)
         elif bool(found) is goes_on:
-            found = get()
+            found = _asked(get())
         else:
             return found
     return found
@@ -239,7 +252,7 @@ def _either(first: Any, get: Callable[[], Any], both: bool) -> Any:
     """Return ``first and get()`` if ``both``, else ``first or get()``: one of the two."""
     where = first if both else np.logical_not(first)
     try:
-        second = unchanged(lambda: asked(get, where), (get,), ())
+        second = _asked(unchanged(lambda: asked(get, where), (get,), ()))
     except ChangedError:
         return get() if bool(first) is both else first
     if _is_truth(first) and _is_truth(second):

@@ -217,7 +217,11 @@ def _condition(node: Node, number: Any) -> Node:
         if node.dtype != flag:
             op = ops["NotEqual" if number else "Equal"]
             return apply(op, (node, Literal(0, node.dtype)), (), (), flag)
-        return node if number else apply(ops["LogicalNot"], (node,), (), (), flag)
+        if not number:
+            return apply(ops["LogicalNot"], (node,), (), (), flag)
+        if node.op.kind == "view":  # of an array of one element: kernels keep what is computed
+            return apply(ops["NotEqual"], (node, Literal(False, flag)), (), (), flag)
+        return node
     if node.dtype.kind == "f":
         node = apply(ops["Trunc"], (node,), (), (), node.dtype)
     return apply(ops["Equal"], (node, Literal(number, node.dtype)), (), (), flag)

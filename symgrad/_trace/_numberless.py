@@ -69,9 +69,10 @@ class Numberless:
             f"{wanted} was asked of {name} (shape {show(self.node.shape)}{made}), "
             f"{unknown(self.node)}. Write instead: {instead}"
         )
-        if not of_one or all(d == 1 for d in self.node.shape):
+        single = all(d == 1 for d in self.node.shape)
+        if single or not of_one:
             refused(error, self.node)
-        error.undecided = decides and not self.node.shape and undecided(self.node)
+        error.undecided = decides and single and undecided(self.node)
         raise error
 
     def __bool__(self) -> bool:
@@ -80,7 +81,7 @@ class Numberless:
             # SciPy asks whether it is nan, and hands it to C code that goes on past an exception.
             self._leaked(*_FLOAT, of_one=True)
         if known is None:
-            known = decided(self.node, bool)
+            known = decided(one_of(self).node, bool)
         if known is not None:
             return bool(known)
         self._leaked(
@@ -184,7 +185,8 @@ class Numberless:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if (known := known_value(self.node)) is not None:
             numbers = np.array(known, dtype)
-            numbers.flags.writeable = False  # what is written to them would be lost
+            if not copy:
+                numbers.flags.writeable = False  # what is written to them would be lost
             return numbers
         asks = str(sys._getframe(1).f_globals.get("__name__"))
         if asks.startswith(SPARSE):
@@ -205,6 +207,19 @@ class Numberless:
 
     def __reduce__(self) -> Any:
         self._leaked("pickling", "pickle the compiled function instead")
+
+
+def one_of(value: Any) -> Any:
+    """Return the element of a traced array that has one, which is its truth value; else the value.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.jacobian(lambda x: x**2 if x > 1 else x)(np.array([3.0]))
+    array([[6.]])
+    """
+    shape = value.node.shape
+    return value[(0,) * len(shape)] if shape and all(n == 1 for n in shape) else value
 
 
 def whole(value: Any) -> Any:
