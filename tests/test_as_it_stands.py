@@ -658,3 +658,37 @@ def test_classes_that_are_told_of_their_heirs() -> None:
 
     np.testing.assert_allclose(sg.grad(loss)(X), slopes(loss, X), rtol=1e-8)
     assert (Registered.heirs, type(line)) == (["Line"], Line)
+
+
+class Unit:
+    """A direction; a class that makes its objects itself is not made a second time."""
+
+    def __new__(cls, q):
+        made = object.__new__(cls)
+        made.q = np.array(q, dtype=float)
+        made.q /= np.linalg.norm(made.q)
+        return made
+
+
+class Listed:
+    """What says itself what it holds."""
+
+    def __init__(self, width):
+        self.width = width
+
+    @property
+    def __dict__(self):
+        return {"width": np.asarray(self.width), "pi": math.pi}
+
+    def area(self, x):
+        return math.exp(x) * self.width * self.__dict__["pi"]
+
+
+def test_a_copy_of_known_numbers_can_be_written() -> None:
+    f = lambda x: np.sum(Unit(np.zeros(2) + 3.0).q * x) + math.sin(x[0])  # noqa: E731
+    np.testing.assert_allclose(sg.grad(f)(X), slopes(f, X), rtol=1e-8)
+
+
+def test_a_class_with_a_property_dict() -> None:
+    f = lambda x: Listed(2.0).area(x[0]) + math.sin(x[1])  # noqa: E731
+    np.testing.assert_allclose(sg.grad(f)(X), slopes(f, X), rtol=1e-8)

@@ -139,3 +139,30 @@ def test_examples_of_a_batch_decide_nothing(name: str) -> None:
         sg.compile(lambda points: sg.vmap(f)(points))(points)
     with pytest.warns(sg.errors.PathsWarning, match="one by one: .*mask"):
         np.testing.assert_allclose(sg.vmap(f)(points), [f(x) for x in points], rtol=1e-13)
+
+
+def of_a_number(x: Any) -> Any:
+    """Return a formula by parts of what may be a number, as code for both is written."""
+    x, scale = np.broadcast_arrays(x, 2.0)
+    found = np.full_like(x, np.nan, dtype=np.float64)
+    above = x > 1.0
+    if np.any(above):
+        found[above] = scale[above] * np.log(x[above])
+    found[~above] = x[~above] ** 2
+    return found
+
+
+@pytest.mark.parametrize("make", [sg.compile, sg.grad])
+def test_a_number_is_selected_by_its_mask(make: Any) -> None:
+    expected = {3.0: 2 / 3, 0.5: 1.0} if make is sg.grad else {3.0: 2 * np.log(3), 0.5: 0.25}
+    f = make(lambda x: of_a_number(x)[()])
+    for x, value in expected.items():
+        assert np.isclose(f(x), value)
+
+
+def test_the_row_of_a_number() -> None:
+    """An index that is a truth value makes an axis of one element, or of none."""
+    f = lambda x: np.asarray(x)[np.asarray(x) > 2]  # noqa: E731
+    g = sg.compile(f)
+    for x in (3.0, 1.0, 4.0):
+        np.testing.assert_array_equal(g(x), f(x))

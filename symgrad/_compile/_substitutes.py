@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import (
     CellType,
     FunctionType,
+    GetSetDescriptorType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -231,8 +232,8 @@ class Substitutes:
 
     def _class(self, kind: type) -> Any:
         """Return a class of the same functions, adapted, whose objects belong to both."""
-        slots = {k for k, x in vars(kind).items() if type(x) is MemberDescriptorType}
-        apart = slots | {"__dict__", "__weakref__"}
+        kinds = (MemberDescriptorType, GetSetDescriptorType)  # slots, `__dict__`, `__weakref__`
+        apart = {k for k, x in vars(kind).items() if type(x) in kinds}
         own = {k: x for k, x in vars(kind).items() if k not in apart}
         bases = tuple(map(self.of, kind.__bases__))
         made = twin_of(kind, bases, own)
@@ -240,7 +241,8 @@ class Substitutes:
             made.__array_ufunc__ = of_arrays
         self._made[id(kind)] = made
         for key, x in self._parts[id(kind)][1]:
-            if isinstance(key, str) and (new := self.part(kind, key, x)) is not x:
+            new = self.part(kind, key, x)
+            if isinstance(key, str) and key != "__dict__" and new is not x:
                 setattr(made, key, new)
 
         def new_object(cls: Any, *args: Any, **kwargs: Any) -> Any:

@@ -40,7 +40,7 @@ def broadcast_arrays(*args: Any) -> Any:
     """Broadcast arrays against each other."""
     arrays = as_arrays(args)
     shape = tuple(map(as_size, broadcast(*map(dims, arrays))))
-    return tuple(spread(x, shape, *arrays) for x in arrays)
+    return tuple(spread(lift(x, *arrays), shape) for x in arrays)
 
 
 def _at_least(rank: int, place: Any) -> Any:

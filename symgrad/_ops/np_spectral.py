@@ -165,8 +165,9 @@ def scipy_eig(
 ) -> Any:  # fmt: skip
     """Eigenvalues and right eigenvectors of general matrices."""
     if b is not None or left or homogeneous_eigvals:
-        refuse(linalg.eig, "with b=, left= or homogeneous_eigvals=: left eigenvectors are "
-               "the rows of the inverse of the right ones")  # fmt: skip
+        refuse(linalg.eig, "with b=, left= or homogeneous_eigvals=: left eigenvectors are the "
+               "rows of the inverse of the right ones; with b=, eigh(a, b) is for symmetric a and "
+               "positive definite b, eig(solve(b, a)) for others, in another order")  # fmt: skip
     w, v = general_eigen(matrix(a, "eig"))
     return (w, v) if right else w
 

@@ -88,6 +88,9 @@ VIEWS = frozenset((
 #: Those of several arrays that give one for each.
 _EACH = frozenset((np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays))
 
+#: Functions whose results are arrays without axes too, which can be assigned to.
+_BOXED = frozenset((np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy))
+
 #: Functions whose results of up to two axes lie in C order, whatever their arguments do.
 _ROWS_FIRST = frozenset((
     np.matmul, np.dot, np.inner, np.outer, np.tensordot, np.take, np.repeat, np.tile, np.resize,
@@ -129,7 +132,7 @@ def related(
     if function in VIEWS and (view := _view(function, args, result)) is not None:
         return view
     if not result.ndim:
-        return result
+        return result.in_box() if function in _BOXED else result
     by_rows = _lies_by_rows(function, result, (*args, *kwargs.values()))
     return result.own(Layout.RUN if by_rows else Layout.UNKNOWN)
 

@@ -193,7 +193,8 @@ class Masked(ArrayMethods):
             return None
         node = getattr(self.values, "node", None)  # complex values have two
         known = None if node is None else known_value(node)
-        return (self.values if known is None else np.asarray(known))[np.nonzero(mask)]
+        values = self.values if known is None else np.asarray(known)
+        return values[np.nonzero(mask)] if mask.ndim else values[None][: int(mask)]
 
     def in_a_row(self, what: str, instead: str) -> Any:
         """Return the elements in a row, or refuse what needs them so."""
