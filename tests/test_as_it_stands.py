@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.interpolate
 import scipy.linalg
 import scipy.optimize
@@ -692,3 +693,31 @@ def test_a_copy_of_known_numbers_can_be_written() -> None:
 def test_a_class_with_a_property_dict() -> None:
     f = lambda x: Listed(2.0).area(x[0]) + math.sin(x[1])  # noqa: E731
     np.testing.assert_allclose(sg.grad(f)(X), slopes(f, X), rtol=1e-8)
+
+
+TIMES = np.array([4.0, 1.0, 2.0, 1.0])
+
+
+@pytest.mark.parametrize("grid_of", [
+    lambda t: np.unique(np.concatenate(([0.0], t))),
+    lambda t: np.union1d([0.0], 2.0 * t / 2.0),
+    lambda t: np.append(0.0, np.setdiff1d(t, [7.0])),
+    lambda t: np.unique(np.array([0.0, *t]), return_counts=True)[0],
+])  # fmt: skip
+def test_what_is_known_is_counted_as_numpy_does(grid_of: Any) -> None:
+    """How many data differ is known, also where the code is adapted, here for `odeint`."""
+
+    def course(p: Any) -> Any:
+        grid = grid_of(TIMES)
+        found = scipy.integrate.odeint(lambda y, t: -p[0] * y, [p[1]], grid, rtol=1e-10, atol=1e-10)
+        return np.sum(found[np.isin(grid, TIMES), 0])
+
+    g = sg.grad(course)
+    for last in (4.0, 5.0, 1.0):
+        TIMES[0] = last
+        t = np.unique(TIMES)
+        decay = np.exp(-X[0] * t)
+        np.testing.assert_allclose(g(X), [-X[1] * np.sum(t * decay), np.sum(decay)], rtol=1e-6)
+    TIMES[0] = 4.0
+    with pytest.raises(sg.errors.UnsupportedError, match="depends on their values"):
+        sg.compile(lambda x: np.sum(np.unique(np.concatenate(([0.0], x)))))(X)

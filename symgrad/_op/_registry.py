@@ -203,8 +203,11 @@ def refused(error: E, node: Any = None) -> E:
     return error
 
 
-def refuse(function: Callable[..., Any], why: str = "") -> NoReturn:
-    """Raise the error for a function that symgrad does not differentiate."""
+def refuse(function: Callable[..., Any], why: str = "", of: Any = None) -> NoReturn:
+    """Raise the error for a function that symgrad does not differentiate.
+
+    ``of``: its argument, whose numbers are put in place where no argument of the trace decides.
+    """
     if type(function).__module__.startswith("numba."):
         name = getattr(function, "__name__", "f")
         raise UnsupportedError(
@@ -217,7 +220,7 @@ def refuse(function: Callable[..., Any], why: str = "") -> NoReturn:
             ". Write it with functions of the op table (docs/ops.md), or keep it outside of the "
             "differentiated function."
         )
-    raise refused(UnsupportedError(said))
+    raise refused(UnsupportedError(said), getattr(of, "node", None))
 
 
 Real = sp.Reals

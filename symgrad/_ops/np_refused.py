@@ -69,9 +69,10 @@ REFUSED: dict[str, str] = {
 
 
 def _refusal(function: Callable[..., Any], why: str) -> Callable[..., Any]:
-    def refused(*_: Any, **__: Any) -> Any:
-        refuse(function, why)
+    def refused(first: Any = None, *_: Any, **__: Any) -> Any:
+        refuse(function, why, first)
 
+    refused.refuses = True  # type: ignore[attr-defined]  # traced values, not known numbers
     return refused
 
 

@@ -21,6 +21,7 @@ from .._graph._types import check_dtype
 from .._op import Op, refuse, registry
 from .._ops.np_common import existing
 from ..errors import ArgumentError, IndexingError, ShapeError, UnsupportedError
+from ._known import known_value
 from ._views import Layout, layout_of
 
 #: Options whose None means that they are not used.
@@ -157,11 +158,21 @@ def _lies_by_rows(function: Callable[..., Any], result: Any, operands: Any) -> b
     return keeps and all(map(layout_of, _arrays_in(operands)))
 
 
+def _numbers_of(values: Any) -> Any:
+    """Return values with the numbers of those that depend on no argument; None if one does."""
+    if isinstance(values, (list, tuple)):
+        found = [_numbers_of(x) for x in values]
+        return None if any(x is None for x in found) else type(values)(found)
+    return known_value(values.node) if hasattr(values, "node") else values
+
+
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Carry out a NumPy function through the registry; say which option is not traced."""
     if function in PLACES and len(args) == 1 and hasattr(args[0], "__symgrad_places__"):
         return args[0].__symgrad_places__(function)
     handler = registry.handler(function)
+    if hasattr(handler, "refuses") and (numbers := _numbers_of(args)) is not None:
+        return function(*numbers, **kwargs)
     kwargs = {
         k: v for k, v in kwargs.items()
         if v is not np._NoValue and not (v is None and k in _ABSENT) and k != "subok"
