@@ -384,3 +384,20 @@ def test_full_singular_vectors_are_verified() -> None:
         assert sg.verify(lambda a: np.linalg.svd(a)[2][:2], a).max_ulp < 1e4
         with pytest.raises(UnsupportedError, match="is not determined"):
             sg.verify(lambda a: np.linalg.svd(a)[2], a)
+
+
+def test_singular_values_that_are_equal_up_to_rounding() -> None:
+    """The closest rotation (Kabsch) of a multiple of one: 1/(s[j] - s[i]) was all rounding."""
+    turn, _ = np.linalg.qr(np.random.default_rng(4).normal(size=(3, 3)))
+    w = np.arange(9.0).reshape(3, 3)
+
+    def f(m: Any) -> Any:
+        u, _, vh = np.linalg.svd(m)
+        return np.sum(w * (u @ vh))
+
+    for size in (0.1, 1.0, 3.0, 0.7):
+        e = np.random.default_rng(5).normal(size=(3, 3)) * 1e-6
+        slope = np.sum(sg.grad(f)(size * turn) * e)
+        want = (f(size * turn + e) - f(size * turn - e)) / 2
+        assert slope == pytest.approx(want, rel=1e-6)
+        assert sg.jvp(f, (size * turn,), (e,))[1] == pytest.approx(want, rel=1e-6)

@@ -96,8 +96,11 @@ def _turning(s: Any) -> tuple[Any, Any]:
     """Half of ``1/(s[j] - s[i])`` and of ``1/(s[j] + s[i])``, with 0 for 1/0.
 
     How vectors turn is a quotient by ``s[j]**2 - s[i]**2``, whose partial fractions do not cancel.
+    Values that differ by rounding alone, as those of a multiple of a rotation, count as equal.
     """
-    return 0.5 * gaps(s), 0.5 * _inverse(s[..., None, :] + s[..., :, None])
+    both = s[..., None, :] + s[..., :, None]
+    apart = np.abs(s[..., None, :] - s[..., :, None]) > 8 * np.finfo(s.dtype).eps * both
+    return np.where(apart, 0.5 * gaps(s), 0.0), 0.5 * _inverse(both)
 
 
 def _less_turn(x: Any, z: Any, weight: Any) -> Any:
