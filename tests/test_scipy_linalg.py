@@ -200,3 +200,13 @@ def test_some_eigenvalues() -> None:
     assert sg.compile(least)(a) == pytest.approx(least(a), rel=1e-10)
     with pytest.raises(ValueError, match="1 to 5 are not within"):
         sg.compile(lambda a: sl.eigh(a, subset_by_index=[1, 5])[0])(a)
+
+
+def test_whole_powers_of_matrices_are_products() -> None:
+    """By logarithms they were nan where an eigenvalue is not positive."""
+    a = np.array([[-1.0, 2.0], [0.5, 0.3]])
+    for t in (3, -2, 2.0, 0):
+        f = lambda a, t=t: sl.fractional_matrix_power(a, t)  # noqa: E731
+        np.testing.assert_allclose(sg.compile(f)(a), f(a), rtol=1e-12)
+    slope = sg.grad(lambda a: sl.fractional_matrix_power(a, 2)[0, 0])(a)
+    np.testing.assert_allclose(slope, [[-2.0, 0.5], [2.0, 0.0]])

@@ -13,6 +13,7 @@ import pytest
 import scipy.fft
 import scipy.integrate
 import scipy.interpolate
+import scipy.linalg
 import scipy.ndimage
 import scipy.signal
 import scipy.sparse
@@ -902,3 +903,67 @@ def test_distance_of_jensen_and_shannon() -> None:
     for options in ({}, {"base": 2}, {"axis": 1, "keepdims": True}):
         f = lambda p, o=options: of(p, q, **o)  # noqa: E731
         np.testing.assert_allclose(sg.compile(f)(p), f(p), rtol=1e-12)
+
+
+def test_rotations_that_are_closest_to_matrices() -> None:
+    rng = np.random.default_rng(3)
+    turn = Rotation.from_rotvec([0.3, 0.2, 0.5]).as_matrix()
+    f = lambda m: Rotation.from_matrix(m).as_rotvec()  # noqa: E731
+    for m in (turn, turn + 0.2 * rng.normal(size=(3, 3)), 3.0 * turn):
+        np.testing.assert_allclose(sg.compile(f)(m), f(m), rtol=1e-12)
+        for e in 1e-6 * rng.normal(size=(3, 3, 3)):
+            slope = sg.jvp(f, (m,), (e,))[1]
+            np.testing.assert_allclose(slope, (f(m + e) - f(m - e)) / 2, rtol=1e-6, atol=1e-13)
+    assert np.isnan(sg.compile(f)(-turn)).all()
+
+
+def test_distances_at_their_ends() -> None:
+    u, v = np.array([0.0, 2.0, -1.0]), np.array([0.0, 0.5, 3.0])
+    for name, more in (("minkowski", (np.inf,)), ("minkowski", (1.5,)), ("canberra", ())):
+        f = lambda u, v, n=name, m=more: getattr(scipy.spatial.distance, n)(u, v, *m)  # noqa: E731
+        np.testing.assert_allclose(sg.compile(f)(u, v), f(u, v), err_msg=name)
+    f = lambda u, v, w: scipy.spatial.distance.minkowski(u, v, np.inf, w)  # noqa: E731
+    for w in ([1.0, 1.0, 0.0], [0.5, 2.0, 3.0]):
+        np.testing.assert_allclose(sg.compile(f)(u, v, np.array(w)), f(u, v, w))
+    assert sg.grad(lambda u: scipy.spatial.distance.canberra(u, v))(u)[0] == 0.0
+
+
+def test_lengths_that_do_not_fit_are_errors() -> None:
+    """NumPy broadcasts a length of one, and indices beyond an end were the last."""
+    grid = scipy.interpolate.RegularGridInterpolator
+    calls: dict[str, Callable[[Any], Any]] = {
+        "simpson": lambda x: scipy.integrate.simpson(x, x=np.arange(7.0)),
+        "cumulative_trapezoid": lambda x: scipy.integrate.cumulative_trapezoid(x, np.arange(2.0)),
+        "interp1d": lambda x: scipy.interpolate.interp1d(np.arange(9.0), x)(0.5),
+        "PPoly": lambda x: scipy.interpolate.PPoly(x[None], np.arange(4.0))(0.5),
+        "BSpline": lambda x: scipy.interpolate.BSpline(np.arange(12.0), x, 2)(5.5),
+        "RegularGridInterpolator": lambda x: grid((np.arange(4.0),), x)([0.5]),
+        "lagrange": lambda x: scipy.interpolate.lagrange(np.arange(9.0), x)(0.5),
+        "shift": lambda x: scipy.ndimage.shift(np.outer(x, x), x[:1]),
+        "lfilter": lambda x: scipy.signal.lfilter([1.0], [1.0, 0.5], x, zi=x),
+        "cdist": lambda x: scipy.spatial.distance.cdist(x[:, None], x[None]),
+        "cosine": lambda x: scipy.spatial.distance.cosine(x, x[:1]),
+        "seuclidean": lambda x: scipy.spatial.distance.seuclidean(x, x, x[:1]),
+        "gaussian_kde": lambda x: scipy.stats.gaussian_kde(x, weights=x[:1])(0.5),
+        "wasserstein": lambda x: scipy.stats.wasserstein_distance(x, x, x[:1], x[:1]),
+        "dirichlet": lambda x: scipy.stats.dirichlet.logpdf(x / np.sum(x), x[:1]),
+        "leslie": lambda x: scipy.linalg.leslie(x, x[:1]),
+        "solve_circulant": lambda x: scipy.linalg.solve_circulant(x, x[:1]),
+    }
+    x = np.array([0.2, 0.5, 0.9, 0.4, 1.1])
+    for name, f in calls.items():
+        with pytest.raises((ValueError, TypeError, IndexError, RuntimeError)):
+            f(x)
+        with pytest.raises(ShapeError):
+            pytest.fail(f"{name}: {sg.compile(f)(x)}")
+
+
+def test_running_integrals_of_one_sample() -> None:
+    f = lambda x: scipy.integrate.cumulative_trapezoid(x, initial=0)  # noqa: E731
+    for x in (np.ones(3), np.ones(1), np.ones(2)):
+        np.testing.assert_array_equal(sg.compile(f)(x), f(x))
+
+
+def test_means_of_short_whole_numbers_do_not_wrap() -> None:
+    for x in (np.array([200, 255], np.uint8), np.array([True])):
+        np.testing.assert_allclose(sg.compile(scipy.special.agm)(x, x), 1.0 * x)

@@ -735,3 +735,52 @@ def test_pearsons_third_type_keeps_digits_near_the_normal_one() -> None:
     assert logpdf(0.7, 1e-4) == pytest.approx(-1.163967816283912, rel=1e-12)
     slope = sg.grad(lambda skew: scipy.stats.pearson3.logpdf(0.7, skew))(0.0)
     assert slope == pytest.approx((0.7**3 - 3 * 0.7) / 6, rel=1e-14)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7])
+def test_skewness_of_few_numbers_and_of_one(n: int) -> None:
+    x = np.random.default_rng(n).normal(size=(3, n))
+    x[1] = 1 / 3  # whose mean is another number by rounding, of some lengths
+    for f in (scipy.stats.skew, scipy.stats.kurtosis):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            want = f(x, axis=1, bias=False)
+        np.testing.assert_allclose(sg.compile(lambda x, f=f: f(x, axis=1, bias=False))(x), want)
+
+
+def test_data_that_are_one_number_have_no_scores() -> None:
+    x, y = np.full(10, 1 / 3), np.arange(10.0)  # the mean of x is not 1/3
+    assert np.isnan(sg.compile(scipy.stats.zscore)(x)).all()
+    assert np.isnan(sg.compile(lambda x, y: tuple(scipy.stats.pearsonr(x, y)))(x, y)).all()
+
+
+def test_weights_of_means_are_broadcast() -> None:
+    x, w = np.arange(1.0, 10.0).reshape(3, 3), np.array([0.2, 0.5, 0.3])
+    for mean in (scipy.stats.gmean, scipy.stats.hmean):
+        for axis, weights in ((0, w), (1, w), (0, w[:, None]), (None, x)):
+            f = lambda x, w, a=axis, mean=mean: mean(x, axis=a, weights=w)  # noqa: E731
+            np.testing.assert_allclose(sg.compile(f)(x, weights), f(x, weights))
+
+
+def test_one_observation_in_a_sample() -> None:
+    x, y = np.array([0.3]), np.array([0.1, 0.5, 0.2])
+    f = lambda x, y: tuple(scipy.stats.ttest_ind(x, y))  # noqa: E731
+    np.testing.assert_allclose(sg.compile(f)(x, y), f(x, y))
+    f = scipy.stats.entropy  # one share beside three is three
+    np.testing.assert_allclose(sg.compile(f)(x, y), f(x, y))
+
+
+def test_yeo_and_johnsons_transform_is_smooth_at_zero() -> None:
+    f = sg.value_and_grad(lambda x: scipy.stats.yeojohnson(x, 0.3))
+    assert f(0.0) == (0.0, 1.0)
+    assert sg.grad(sg.grad(lambda x: scipy.stats.yeojohnson(x, 0.3)))(0.0) == -0.7
+    np.testing.assert_allclose([f(1e-9)[1], f(-1e-9)[1]], 1.0)
+
+
+def test_densities_of_one_point_are_numbers() -> None:
+    for f in (scipy.stats.multivariate_normal.logpdf, scipy.stats.multivariate_t.logpdf):
+        for n in (1, 2, 1):
+            x = np.ones((n, 2))
+            found = sg.compile(lambda x, f=f: f(x, np.zeros(2)))(x)
+            np.testing.assert_allclose(found, f(x, np.zeros(2)))
+            assert np.shape(found) == np.shape(f(x, np.zeros(2)))

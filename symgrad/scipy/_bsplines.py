@@ -11,6 +11,7 @@ from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from .._ops.np_linalg import solve_banded
 from .._trace._namespace import holds
+from ..errors import ShapeError
 from ._pieces import axis_of, beside, moved, search, take, wrapped
 from ._replacing import Standing, floats, refuse_option
 
@@ -40,7 +41,10 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
         self.t, self.k, self.extrapolate, self.axis = floats(t), int(k), extrapolate, axis
         c = floats(c)
         self.axis = axis_of(axis, c)
-        rows = np.moveaxis(c, self.axis, 0)[: self.t.shape[0] - self.k - 1]
+        n = self.t.shape[0] - self.k - 1
+        if c.shape[self.axis] < n:
+            raise ShapeError("BSpline: knots, coefficients and degree are inconsistent")
+        rows = np.moveaxis(c, self.axis, 0)[:n]
         self.c = np.moveaxis(rows, 0, self.axis)
 
     @property

@@ -14,7 +14,7 @@ from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from ..errors import ShapeError
 from ._images import correlated_along, filters, padded
-from ._replacing import floats, refuse_option
+from ._replacing import floats, refuse_option, require_lengths
 
 #: Weights of the neighbours at and around a place, by how far it is past the first: the
 #: B-splines of order 1 and 3.
@@ -129,7 +129,10 @@ def shift(image: Any, shift: Any, **how: Any) -> Any:
     >>> sg.grad(lambda s: shift(np.arange(6.0) ** 2, s, order=1)[3])(0.5)
     np.float64(-5.0)
     """
-    by = np.broadcast_to(floats(shift), (image.ndim,))
+    by = floats(shift)
+    if by.ndim:
+        require_lengths("shift", "shifts and axes", by.shape[0], image.ndim)
+    by = np.broadcast_to(by, (image.ndim,))
     places = np.indices(tuple(map(int, image.shape)))
     grid = traced_numpy.stack([g - s for g, s in zip(places, by, strict=True)])
     return _at(image, grid, **how)
@@ -149,6 +152,8 @@ def zoom(image: Any, zoom: Any, grid_mode: bool, **how: Any) -> Any:
     if grid_mode:
         refuse_option("zoom", "grid_mode", grid_mode, "grid_mode=False")
     rows = [int(n) for n in image.shape]
+    if np.ndim(zoom):
+        require_lengths("zoom", "factors and axes", len(zoom), len(rows))
     factors = np.broadcast_to(zoom, len(rows))
     wanted = [round(n * float(by)) for n, by in zip(rows, factors, strict=True)]
     steps = [(n - 1) / (m - 1) if m > 1 else 1.0 for n, m in zip(rows, wanted, strict=True)]

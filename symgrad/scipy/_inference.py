@@ -15,8 +15,8 @@ from .. import numpy as traced_numpy
 from ..errors import ShapeError
 from . import special
 from ._along import along, refuse_unless
-from ._replacing import floats, refuse_option, replaces
-from ._summaries import rankdata
+from ._replacing import floats, refuse_option, replaces, require_lengths
+from ._summaries import rankdata, varying
 
 # ---------------------------------------------------------------- lines and correlations
 
@@ -72,6 +72,7 @@ def pearsonr(x: Any, y: Any, axis: int) -> PearsonRResult:
     count = require_pairs(x, y, axis)
     if count < 2:
         raise ValueError("`x` and `y` must have length at least 2.")
+    x, y = varying(x, axis), varying(y, axis)
     from_x, from_y = (v - np.mean(v, axis=axis, keepdims=True) for v in (x, y))
     # Each by its own length first: products of squares leave the range of numbers.
     unit_x, unit_y = (
@@ -86,7 +87,7 @@ def pearsonr(x: Any, y: Any, axis: int) -> PearsonRResult:
 def _tails(r: Any, count: Any) -> Any:
     """Return how likely a correlation of normal samples is at least as far from 0."""
     if count == 2:
-        return np.ones_like(r)
+        return np.where(np.isnan(r), r, 1.0)
     half = count / 2.0 - 1.0
     return 2.0 * special.betainc(half, half, 0.5 * (1.0 - np.abs(r)))
 
@@ -143,10 +144,11 @@ def linregress(x: Any, y: Any, axis: int) -> LinregressResult:
 def _between(u: Any, v: Any, u_weights: Any, v_weights: Any) -> tuple[Any, Any]:
     """Return the steps between all values, and how two distribution functions differ on them."""
     u, v = floats(u).reshape(-1), floats(v).reshape(-1)
-    shares = [
-        traced_numpy.full(x.shape, 1.0 / x.shape[0]) if w is None else floats(w) / np.sum(floats(w))
-        for x, w in ((u, u_weights), (v, v_weights))
-    ]
+    shares = []
+    for x, weights in ((u, u_weights), (v, v_weights)):
+        w = traced_numpy.ones(x.shape) if weights is None else floats(weights).reshape(-1)
+        require_lengths("distances of samples", "values and weights", w.shape[0], x.shape[0])
+        shares.append(w / np.sum(w))
     values = np.concatenate([u, v])
     order = np.argsort(values)
     steps, signed = np.diff(values[order]), np.concatenate([shares[0], -shares[1]])
@@ -206,10 +208,9 @@ def yeojohnson(x: Any, lmbda: Any = None) -> Any:
     """Return Yeo and Johnson's transform, by a given exponent."""
     _given("yeojohnson", lmbda)
     data = floats(x)
-    above, below = np.maximum(data, 0.0), np.maximum(-data, 0.0)
-    return np.where(
-        data >= 0, special.boxcox1p(above, lmbda), -special.boxcox1p(below, 2.0 - lmbda)
-    )
+    up = data >= 0
+    above, below = np.where(up, data, 0.0), np.where(up, 0.0, -data)
+    return np.where(up, special.boxcox1p(above, lmbda), -special.boxcox1p(below, 2.0 - lmbda))
 
 
 @along("data")

@@ -16,10 +16,11 @@ import scipy.linalg
 from .. import numpy as traced_numpy
 from .._api._control import while_loop
 from .._api._implicit import implicit_root
+from .._ops.np_common import is_traced
 from .._trace._namespace import version
 from ..errors import UnsupportedError
 from ._matrix_equations import require_square
-from ._replacing import floats, refuse_option, replaces
+from ._replacing import floats, refuse_option, replaces, require_lengths
 
 #: Most steps of the iterations, which end by doubling their digits.
 STEPS = 40
@@ -89,7 +90,9 @@ def logm(A: Any) -> Any:
 
 @replaces(scipy.linalg.fractional_matrix_power)
 def fractional_matrix_power(A: Any, t: Any) -> Any:
-    """Power of a real matrix, by its logarithm."""
+    """Power of a real matrix: by its logarithm, or by products where the exponent is whole."""
+    if not is_traced(t) and t == int(t):
+        return np.linalg.matrix_power(_square(A, "fractional_matrix_power"), int(t))
     return _expm(t * logm(A))
 
 
@@ -146,6 +149,7 @@ def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
 
 def _tridiagonal(d: Any, e: Any) -> Any:
     d, e = floats(d), floats(e)
+    require_lengths("eigh_tridiagonal", "d and e", e.shape[0], d.shape[0] - 1)
     row, column = (traced_numpy.arange(d.shape[0]) for _ in range(2))
     off = np.concatenate([e, np.zeros_like(d[:1])])
     below = np.where(row[:, None] == column + 1, off, 0.0)

@@ -10,7 +10,7 @@ import scipy.interpolate
 from .. import numpy as traced_numpy
 from .._ops.np_linalg import solve_banded
 from ..errors import ArgumentError, ShapeError, UnsupportedError
-from ._replacing import Standing, floats, refuse_option
+from ._replacing import Standing, floats, refuse_option, require_lengths
 
 take = traced_numpy.take
 search = traced_numpy.searchsorted
@@ -64,6 +64,7 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
         self.c, self.x, self.axis = floats(c), floats(x), axis
         self.extrapolate = True if extrapolate is None else extrapolate
+        require_lengths("PPoly", "x and coefficients", self.x.shape[0] - 1, self.c.shape[1])
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """Return values, or derivatives of order ``nu``; of shape ``x.shape + c.shape[2:]``."""

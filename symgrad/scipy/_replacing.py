@@ -13,7 +13,7 @@ from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from .._state import now
 from .._trace._namespace import holds
-from ..errors import UnsupportedError
+from ..errors import ShapeError, UnsupportedError
 
 Function = Callable[..., Any]
 T = TypeVar("T")
@@ -116,6 +116,12 @@ def floats(value: Any) -> Any:
     """Return numbers, lists of them or traced values as an array of floats."""
     array = traced_numpy.asarray(value)
     return array if array.dtype.kind in "fc" else array.astype(np.float64)
+
+
+def require_lengths(function: str, what: str, found: Any, wanted: Any) -> None:
+    """Raise where a length is not that which another asks for; NumPy broadcasts one of 1."""
+    if found != wanted:
+        raise ShapeError(f"{function}: {what} do not fit, with a length of {found} for {wanted}")
 
 
 def refuse_option(function: str, option: str, value: Any, instead: str) -> None:

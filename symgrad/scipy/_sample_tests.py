@@ -67,12 +67,13 @@ def ttest_rel(a: Any, b: Any, axis: int) -> TtestResult:
 def ttest_ind(a: Any, b: Any, axis: int, equal_var: bool) -> TtestResult:
     """Test whether two samples have one mean, by Student's or by Welch's test."""
     m, n = 1.0 * a.shape[axis], 1.0 * b.shape[axis]
-    of_a, of_b = (np.var(x, axis=axis, ddof=1, keepdims=True) for x in (a, b))
     freedom: Any
     if equal_var:
+        of_a, of_b = (np.var(x, axis=axis, keepdims=True) for x in (a, b))
         freedom = m + n - 2.0
-        error = np.sqrt(((m - 1.0) * of_a + (n - 1.0) * of_b) / freedom * (1.0 / m + 1.0 / n))
+        error = np.sqrt((m * of_a + n * of_b) / freedom * (1.0 / m + 1.0 / n))
     else:
+        of_a, of_b = (np.var(x, axis=axis, ddof=1, keepdims=True) for x in (a, b))
         of_a, of_b = of_a / m, of_b / n
         freedom = (of_a + of_b) ** 2 / (of_a**2 / (m - 1.0) + of_b**2 / (n - 1.0))
         error = np.sqrt(of_a + of_b)

@@ -11,7 +11,7 @@ import scipy.integrate
 from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from .._state import now
-from ._replacing import floats, refuse_option, replaces
+from ._replacing import floats, refuse_option, replaces, require_lengths
 
 
 def _steps(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
@@ -22,6 +22,7 @@ def _steps(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
         return y, traced_numpy.broadcast_to(floats(dx), (y.shape[0] - 1,)).reshape((-1, *rest))
     x = floats(x)
     x = x.reshape((-1, *rest)) if x.ndim == 1 else np.moveaxis(x, axis, 0)
+    require_lengths("integrals of samples", "x and y", x.shape[0], y.shape[0])
     return y, np.diff(x, axis=0)
 
 
@@ -53,7 +54,9 @@ def cumulative_trapezoid(
     y, h = _steps(y, x, dx, axis)
     sums = np.cumsum(h * (y[1:] + y[:-1]) / 2.0, axis=0)
     if initial is not None:
-        sums = traced_numpy.concatenate([np.zeros_like(sums[:1]), sums])
+        sums = traced_numpy.concatenate(
+            [traced_numpy.zeros((1, *sums.shape[1:]), sums.dtype), sums]
+        )
     return np.moveaxis(sums, 0, axis)
 
 

@@ -22,7 +22,7 @@ from ._pieces import (
     search,
     take,
 )
-from ._replacing import Standing, floats, refuse_option
+from ._replacing import Standing, floats, refuse_option, require_lengths
 
 # ---------------------------------------------------------------- tables
 
@@ -50,6 +50,7 @@ class interp1d(metaclass=Standing, of=scipy.interpolate.interp1d):  # noqa: N801
         self.solved = solved
         self.axis = axis_of(axis, values)
         self.y = np.moveaxis(values, self.axis, 0)
+        require_lengths("interp1d", "x and y", self.x.shape[0], self.y.shape[0])
         if not assume_sorted:
             order = np.argsort(self.x, kind="stable")
             self.x, self.y = self.x[order], self.y[order]
@@ -137,6 +138,8 @@ class RegularGridInterpolator(metaclass=Standing, of=scipy.interpolate.RegularGr
                 f"There are {len(self.grid)} point arrays, but values has {self.values.ndim} "
                 "dimensions"
             )
+        for x, n in zip(self.grid, self.values.shape, strict=False):
+            require_lengths("RegularGridInterpolator", "points and values", x.shape[0], n)
         known = ("linear", "nearest", "pchip", *_GRID_DEGREES)
         if method not in known:
             raise ValueError(f"Method '{method}' is not defined")

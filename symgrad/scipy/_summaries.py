@@ -24,6 +24,12 @@ def _mean_power(x: Any, axis: int, order: int) -> Any:
     return np.mean(x**order, axis=axis, keepdims=True)
 
 
+def varying(x: Any, axis: int | None) -> Any:
+    """Return data, nan where all along an axis are one number: their mean may be another."""
+    low, high = (f(x, axis=axis, keepdims=True) for f in (np.min, np.max))
+    return np.where(low == high, np.nan, x)
+
+
 @along("a")
 def moment(a: Any, axis: int, order: int, center: Any) -> Any:
     """Return a moment about the mean, or about a center."""
@@ -35,17 +41,17 @@ def moment(a: Any, axis: int, order: int, center: Any) -> Any:
 @along("a")
 def skew(a: Any, axis: int, bias: bool) -> Any:
     """Return the skewness."""
-    n, past = a.shape[axis], _from_mean(a, axis)
+    n, past = a.shape[axis], _from_mean(varying(a, axis), axis)
     found = _mean_power(past, axis, 3) / _mean_power(past, axis, 2) ** 1.5
-    return found if bias else found * (((n - 1.0) * n) ** 0.5 / (n - 2.0))
+    return found if bias or n <= 2 else found * (((n - 1.0) * n) ** 0.5 / (n - 2.0))
 
 
 @along("a")
 def kurtosis(a: Any, axis: int, fisher: bool, bias: bool) -> Any:
     """Return the kurtosis, by Fisher's definition 0 of a normal distribution."""
-    n, past = a.shape[axis], _from_mean(a, axis)
+    n, past = a.shape[axis], _from_mean(varying(a, axis), axis)
     found = _mean_power(past, axis, 4) / _mean_power(past, axis, 2) ** 2
-    if not bias:
+    if not bias and n > 3:
         found = ((n**2 - 1.0) * found - 3.0 * (n - 1.0) ** 2) / ((n - 2.0) * (n - 3.0)) + 3.0
     return found - 3.0 if fisher else found
 
@@ -59,16 +65,23 @@ def tmean(a: Any, axis: int) -> Any:
     return np.mean(a, axis=axis, keepdims=True)
 
 
+def _average(x: Any, axis: int, weights: Any) -> Any:
+    """Return means by weights of SciPy's kind, which are broadcast: a row is one for columns."""
+    if weights is not None:
+        weights = np.broadcast_to(weights, x.shape)
+    return np.average(x, axis=axis, weights=weights, keepdims=True)
+
+
 @along("a", "weights")
 def gmean(a: Any, axis: int, weights: Any) -> Any:
     """Return the geometric mean, weighted or not."""
-    return np.exp(np.average(np.log(a), axis=axis, weights=weights, keepdims=True))
+    return np.exp(_average(np.log(a), axis, weights))
 
 
 @along("a", "weights")
 def hmean(a: Any, axis: int, weights: Any) -> Any:
     """Return the harmonic mean, weighted or not."""
-    return 1.0 / np.average(1.0 / a, axis=axis, weights=weights, keepdims=True)
+    return 1.0 / _average(1.0 / a, axis, weights)
 
 
 @along("a", "weights")
@@ -78,7 +91,7 @@ def pmean(a: Any, axis: int, p: float, weights: Any) -> Any:
         raise ValueError("Power mean only defined for exponent of type int or float.")
     if p == 0:
         return gmean(a, axis, weights=weights, keepdims=True)
-    return np.average(a ** float(p), axis=axis, weights=weights, keepdims=True) ** (1 / p)
+    return _average(a ** float(p), axis, weights) ** (1 / p)
 
 
 @along("a")
@@ -175,7 +188,7 @@ def zmap(
 @replaces(scipy.stats.zscore)
 def zscore(a: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
     """Return data less their mean, in units of their standard deviation."""
-    return zmap(a, a, axis, ddof, nan_policy)
+    return zmap(a, varying(floats(a), axis), axis, ddof, nan_policy)
 
 
 @replaces(scipy.stats.gzscore)
@@ -190,12 +203,9 @@ def gzscore(a: Any, *, axis: int | None = 0, ddof: int = 0, nan_policy: str = "p
 @along("pk", "qk")
 def entropy(pk: Any, axis: int, qk: Any, base: float | None) -> Any:
     """Return the entropy of a distribution by its shares, or relative to that of ``qk``."""
-    p = pk / np.sum(pk, axis=axis, keepdims=True)
-    if qk is None:
-        terms = special.entr(p)
-    else:
-        p, q = np.broadcast_arrays(p, qk)
-        terms = special.rel_entr(p, q / np.sum(q, axis=axis, keepdims=True))
+    given = [pk] if qk is None else np.broadcast_arrays(pk, qk)
+    shares = [x / np.sum(x, axis=axis, keepdims=True) for x in given]
+    terms = special.entr(*shares) if qk is None else special.rel_entr(*shares)
     found = np.sum(terms, axis=axis, keepdims=True)
     return found if base is None else found / np.log(base)
 

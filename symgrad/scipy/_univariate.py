@@ -13,7 +13,7 @@ from .._trace._namespace import holds
 from ..errors import UnsupportedError
 from ._bsplines import BEYOND, BSpline, beyond, ends_of, make_interp_spline
 from ._pieces import PchipInterpolator, axis_of, beside, moved
-from ._replacing import Standing, floats, refuse_option, replaces
+from ._replacing import Standing, floats, refuse_option, replaces, require_lengths
 
 
 def make_lsq_spline(
@@ -292,6 +292,7 @@ def lagrange(x: Any, w: Any) -> Any:
     array([-0.3333,  1.    ,  0.3333])
     """
     x, w = floats(x), floats(w)
+    require_lengths("lagrange", "x and w", x.shape[0], w.shape[0])
     total: Any = 0.0
     for j in range(len(w)):
         others = np.delete(x, j)

@@ -62,7 +62,7 @@ from ._matrix_functions import (
     tanhm,
     tanm,
 )
-from ._replacing import floats, refuse_option, replaces
+from ._replacing import floats, refuse_option, replaces, require_lengths
 
 __all__ = [
     "block_diag",
@@ -275,6 +275,7 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: A
 def leslie(f: Any, s: Any) -> Any:
     """Leslie matrix of fecundities and of the survival from each age to the next."""
     f, s = _vector(f), _vector(s)
+    require_lengths("leslie", "f and s", s.shape[0], f.shape[0] - 1)
     row, column = _index(f.shape[0], f.shape[0])
     below = np.where(row == column + 1, np.concatenate([s, np.zeros_like(s[:1])]), 0)
     return np.where(row == 0, f, below)
@@ -352,6 +353,7 @@ def solve_circulant(
     c, b = floats(c), floats(b)
     if c.ndim > 1 or (caxis, baxis, outaxis) != (-1, 0, 0) or singular != "raise":
         raise UnsupportedError("solve_circulant: traced is solve_circulant(c, b) of a vector c")
+    require_lengths("solve_circulant", "c and b", b.shape[0], c.shape[0])
     over = np.fft.fft(c) if b.ndim == 1 else np.fft.fft(c)[:, np.newaxis]
     found = np.fft.ifft(np.fft.fft(b, axis=0) / over, axis=0)
     return found if "c" in (c.dtype.kind, b.dtype.kind) else found.real

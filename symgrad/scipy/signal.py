@@ -44,7 +44,7 @@ from ._frequencies import (
     square,
 )
 from ._images import median_filter
-from ._replacing import floats, refuse_option, replaces
+from ._replacing import floats, refuse_option, replaces, require_lengths
 from ._resampling import resample, resample_poly, upfirdn
 from ._spectra import (
     coherence,
@@ -127,6 +127,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     order = int(b.shape[0]) - 1
     rows = np.moveaxis(x, axis, 0)
     state = np.zeros((order, *rows.shape[1:])) if zi is None else np.moveaxis(floats(zi), axis, 0)
+    require_lengths("lfilter", "coefficients and zi", state.shape[0], order)
     if order == 0:
         return b[0] * x if zi is None else (b[0] * x, zi)
 

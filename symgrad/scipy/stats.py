@@ -44,7 +44,7 @@ from ._inference import (
     yeojohnson,
     yeojohnson_llf,
 )
-from ._replacing import Standing, floats
+from ._replacing import Standing, floats, require_lengths
 from ._sample_tests import (
     chisquare,
     f_oneway,
@@ -162,14 +162,17 @@ class _Either:
 def _whitened(x: Any, mean: Any, matrix: Any) -> tuple[Any, Any, int]:
     """Return squares of distances by Cholesky's factor, half its log determinant, and d."""
     matrix = floats(matrix)
-    mean = np.zeros(1) if mean is None else np.atleast_1d(floats(mean))
+    given = mean is not None
+    mean = np.atleast_1d(floats(mean)) if given else np.zeros(1)
     d = int(matrix.shape[-1]) if matrix.ndim else int(mean.shape[0])
+    if given:
+        require_lengths("a normal or t distribution", "mean and matrix", mean.shape[0], d)
     if matrix.ndim < 2:
         matrix = matrix * np.eye(d) if matrix.ndim == 0 else np.diag(matrix)
     past = (x[..., None] if d == 1 and (x.ndim == 0 or x.shape[-1] != 1) else x) - mean
     factor = np.linalg.cholesky(matrix)
     white = np.linalg.solve(factor, past.reshape((-1, d)).T)
-    squares = np.sum(white * white, axis=0).reshape(past.shape[:-1])
+    squares = np.squeeze(np.sum(white * white, axis=0).reshape(past.shape[:-1]))
     return squares, np.sum(np.log(np.diagonal(factor))), d
 
 
@@ -194,6 +197,7 @@ def _dirichlet(x: Any, alpha: Any) -> Any:
     alpha = floats(alpha)
     alpha = only(np.all(alpha > 0), alpha)
     if x.shape[0] != alpha.shape[0]:
+        require_lengths("dirichlet", "shares and alpha", x.shape[0], alpha.shape[0] - 1)
         x = traced_numpy.concatenate([x, 1.0 - np.sum(x, axis=0)[None]])
     inside = np.all(x >= 0, axis=0) & (np.abs(np.sum(x, axis=0) - 1.0) < 1e-9)
     x = only(inside, x)
@@ -209,6 +213,7 @@ _ADJUSTS = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 18)
 def _multinomial(x: Any, n: Any, p: Any) -> Any:
     """Logarithm of the probability of counts, shape ``(..., d)``, in n trials."""
     n, p = floats(n), floats(p)
+    require_lengths("multinomial", "counts and p", x.shape[-1], p.shape[-1])
     off = np.abs(1.0 - np.sum(p, axis=-1, keepdims=True)) > 10 * np.finfo(p.dtype).eps
     if _ADJUSTS:
         rest = 1.0 - np.sum(p[..., :-1], axis=-1, keepdims=True)
@@ -269,6 +274,7 @@ class gaussian_kde(metaclass=Standing, of=scipy.stats.gaussian_kde):  # noqa: N8
         self.dataset = points[None] if points.ndim < 2 else points
         self.d, self.n = int(self.dataset.shape[0]), self.dataset.shape[1]
         given = traced_numpy.ones(self.n) if weights is None else floats(weights)
+        require_lengths("gaussian_kde", "points and weights", given.shape[0], self.n)
         self.weights = given / np.sum(given)
         self.neff = 1 / np.sum(self.weights**2)
         if bw_method in (None, "scott"):

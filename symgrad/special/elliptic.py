@@ -362,5 +362,6 @@ ELLIPKM1 = define(
 
 @relative(sc.agm, "Arithmetic-geometric mean of positive numbers.")
 def agm(a: Any, b: Any) -> Any:
+    a, b = 1.0 * a, 1.0 * b  # sums of short whole numbers would wrap
     total = a + b
     return math.pi / 4 * total / sc.ellipkm1(4 * (a / total) * (b / total))

@@ -12,6 +12,7 @@ array([-1.,  1.])
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -20,10 +21,11 @@ import scipy.spatial.distance
 from scipy.special import rel_entr
 
 from ... import numpy as traced_numpy
+from ..._ops.np_common import is_traced
 from ..._trace._namespace import offering
 from ...errors import ShapeError
 from .._fates import reasons
-from .._replacing import floats, refuse_option, replaces
+from .._replacing import floats, given_to, refuse_option, replaces, require_lengths
 
 __all__ = [
     "braycurtis",
@@ -46,12 +48,35 @@ __all__ = [
 
 def _angle(u: Any, v: Any) -> Any:
     """Return one less the cosine of the angle between vectors."""
+    require_lengths("cosine", "vectors", u.shape[-1], v.shape[-1])
     lengths = np.linalg.norm(u, axis=-1) * np.linalg.norm(v, axis=-1)
     return 1.0 - np.sum(u * v, axis=-1) / lengths
 
 
 def _centred(u: Any) -> Any:
     return u - np.mean(u, axis=-1, keepdims=True)
+
+
+def _canberra(u: Any, v: Any) -> Any:
+    """Return the distance of Canberra, in which 0/0 is 0."""
+    total = np.abs(u) + np.abs(v)
+    none = total == 0
+    return np.sum(np.where(none, 0.0, np.abs(u - v) / np.where(none, 1.0, total)), axis=-1)
+
+
+def _is_infinite(p: Any) -> bool:
+    return not is_traced(p) and bool(np.isinf(p))
+
+
+def _minkowski(u: Any, v: Any, p: Any = 2) -> Any:
+    if _is_infinite(p):
+        return np.max(np.abs(u - v), axis=-1)
+    return np.sum(np.abs(u - v) ** p, axis=-1) ** (1.0 / p)
+
+
+def _seuclidean(u: Any, v: Any, V: Any) -> Any:
+    require_lengths("seuclidean", "vectors and V", np.shape(V)[-1], u.shape[-1])
+    return np.sqrt(np.sum((u - v) ** 2 / V, axis=-1))
 
 
 _METRICS: dict[str, Callable[..., Any]] = {
@@ -61,19 +86,19 @@ _METRICS: dict[str, Callable[..., Any]] = {
     "chebyshev": lambda u, v: np.max(np.abs(u - v), axis=-1),
     "cosine": _angle,
     "correlation": lambda u, v: _angle(_centred(u), _centred(v)),
-    "canberra": lambda u, v: np.sum(np.abs(u - v) / (np.abs(u) + np.abs(v)), axis=-1),
+    "canberra": _canberra,
     "braycurtis": lambda u, v: (
         np.sum(np.abs(u - v), axis=-1) / np.sum(np.abs(u + v), axis=-1)
     ),
-    "minkowski": lambda u, v, p=2: np.sum(np.abs(u - v) ** p, axis=-1) ** (1.0 / p),
-    "seuclidean": lambda u, v, V: np.sqrt(np.sum((u - v) ** 2 / V, axis=-1)),
+    "minkowski": _minkowski,
+    "seuclidean": _seuclidean,
     "mahalanobis": lambda u, v, VI: np.sqrt(np.sum((u - v) @ VI * (u - v), axis=-1)),
 }  # fmt: skip
 #: What points are multiplied with, by the weights of their coordinates.
 _SCALES: dict[str, Callable[..., Any]] = {
     "euclidean": np.sqrt, "sqeuclidean": np.sqrt, "cosine": np.sqrt,
     "cityblock": lambda w: w, "braycurtis": lambda w: w,
-    "minkowski": lambda w, p=2: w ** (1.0 / p),
+    "minkowski": lambda w, p=2: w != 0 if _is_infinite(p) else w ** (1.0 / p),
 }  # fmt: skip
 
 
@@ -116,6 +141,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
     a, b = floats(XA).astype(np.float64), floats(XB).astype(np.float64)
     if a.ndim != 2 or b.ndim != 2:
         raise ShapeError(f"cdist takes matrices, not shapes {a.shape} and {b.shape}")
+    require_lengths("cdist", "columns", b.shape[1], a.shape[1])
     return _put(_metric(metric, kwargs)(a[:, None, :], b[None, :, :]), out)
 
 
@@ -155,14 +181,17 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     return np.append(x, 0.0)[place]
 
 
-def _of_two(name: str, *options: str) -> Callable[..., Any]:
+def _of_two(name: str) -> Callable[..., Any]:
     """Return the distance of two vectors, by a metric with options."""
+    takes = inspect.signature(getattr(scipy.spatial.distance, name))
 
     @replaces(getattr(scipy.spatial.distance, name))
-    def distance(u: Any, v: Any, *given: Any, w: Any = None, **more: Any) -> Any:
-        more |= dict(zip(options, given, strict=False))
-        more = {k: floats(x) for k, x in more.items()}
-        return _weighted(name, floats(u), floats(v), w, more)
+    def distance(*args: Any, **kwargs: Any) -> Any:
+        options = given_to(takes, args, kwargs)
+        u, v, w = floats(options.pop("u")), floats(options.pop("v")), options.pop("w", None)
+        if not options.pop("centered", True):
+            refuse_option(name, "centered", False, "cosine")
+        return _weighted(name, u, v, w, {k: floats(x) for k, x in options.items()})
 
     distance.__name__ = distance.__qualname__ = name
     distance.__doc__ = f"Distance of two vectors, as ``scipy.spatial.distance.{name}``."
@@ -174,8 +203,7 @@ euclidean, sqeuclidean, cosine, cityblock, chebyshev, canberra, braycurtis, corr
     ("euclidean", "sqeuclidean", "cosine", "cityblock", "chebyshev", "canberra", "braycurtis",
      "correlation"),
 )  # fmt: skip
-minkowski = _of_two("minkowski", "p")
-seuclidean, mahalanobis = _of_two("seuclidean", "V"), _of_two("mahalanobis", "VI")
+minkowski, seuclidean, mahalanobis = map(_of_two, ("minkowski", "seuclidean", "mahalanobis"))
 
 
 @replaces(scipy.spatial.distance.jensenshannon)

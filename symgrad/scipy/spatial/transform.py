@@ -89,24 +89,26 @@ class Rotation(metaclass=Standing, of=scipy.spatial.transform.Rotation):
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> Rotation:
-        """Return rotations by orthogonal matrices, shape ``(..., 3, 3)``."""
+        """Return the rotations that are closest to matrices, shape ``(..., 3, 3)``.
+
+        Their rotations where they are orthogonal; nan where the determinant is not positive.
+        """
         m = floats(matrix)
-        d = [m[..., k, k] for k in range(3)]
-        # Four ways, of which the one with the largest divisor is exact (Shepperd, 1978).
-        sizes = [d[0] - d[1] - d[2], d[1] - d[0] - d[2], d[2] - d[0] - d[1], d[0] + d[1] + d[2]]
-        largest = np.argmax(_stack(sizes, axis=-1), axis=-1)
-        off = {(i, j): (m[..., i, j], m[..., j, i]) for i in range(3) for j in range(3)}
-        rows = []
-        for k in range(3):
-            i, j = (k + 1) % 3, (k + 2) % 3
-            parts: dict[int, Any] = {k: 1.0 + sizes[k], 3: off[j, i][0] - off[i, j][0]}
-            parts[i], parts[j] = sum(off[i, k]), sum(off[j, k])
-            rows.append(_stack([parts[n] for n in range(4)], axis=-1))
-        last = [off[(k + 2) % 3, (k + 1) % 3] for k in range(3)]
-        rows.append(_stack([*(a - b for a, b in last), 1.0 + sizes[3]], axis=-1))
-        quat = rows[3]
-        for k in range(3):
-            quat = np.where((largest == k)[..., None], rows[k], quat)
+        a, b, c = (m[..., k, k] for k in range(3))
+        plus, less = ({(i, j): m[..., i, j] + s * m[..., j, i] for i in range(3) for j in range(3)}
+                      for s in (1, -1))  # fmt: skip
+        # The matrix of Davenport's q method: its form is tr(R^T M) for the rotation R by q.
+        rows = [
+            [a - b - c, plus[0, 1], plus[0, 2], less[2, 1]],
+            [plus[0, 1], b - a - c, plus[1, 2], less[0, 2]],
+            [plus[0, 2], plus[1, 2], c - a - b, less[1, 0]],
+            [less[2, 1], less[0, 2], less[1, 0], a + b + c],
+        ]
+        form = _stack([_stack(row, axis=-1) for row in rows], axis=-2)
+        quat = np.linalg.eigh(form)[1][..., -1]
+        largest = np.argmax(np.abs(quat), axis=-1, keepdims=True)
+        quat = quat * np.sign(np.take_along_axis(quat, largest, axis=-1))
+        quat = np.where((np.linalg.det(m) > 0)[..., None], quat, np.nan)
         return cls(quat)
 
     # ---------------------------------------------------------------- given as
