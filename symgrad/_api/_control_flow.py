@@ -25,7 +25,7 @@ from .._trace._known import known_number
 from .._trace._numberless import one_of
 from .._trace._whole import size_bits
 from ..errors import ArgumentError, DTypeError, NumberError, SymgradError, TraceError
-from ._control import cond, fori_loop, while_loop
+from ._control import fori_loop, while_loop
 from ._control_effects import ChangedError, unchanged
 from ._control_syntax import converted
 from ._control_writes import COPIED, UNSET, Carried, Sides, arrays_of
@@ -149,8 +149,9 @@ class Flow:
         test = _asked(test)
         if not open_question(test):
             return yes() if test else no()
+        sides = functools.partial(Sides(()).carried_out, test)
         try:
-            return unchanged(lambda: told(functools.partial(cond, test), yes, no), (yes, no), ())
+            return unchanged(lambda: told(sides, yes, no), (yes, no), ())
         except ChangedError:
             return yes() if bool(test) else no()
 
@@ -307,7 +308,10 @@ def _zeros(value: Any) -> Any:
 def _kept(passed: Any, after: Any, before: Any) -> bool:
     """Tell whether a variable that was given ``passed`` for ``before`` still stands for it."""
     if isinstance(after, Traced) and isinstance(before, Traced):
-        return after is passed or after.node is before.node
+        if after is passed or after.node is not before.node:
+            return after is passed
+        # A copy of an array is another one, though it holds the same.
+        return not arrays_of(after) or after.root is passed.root
     return after is passed or after is before
 
 
@@ -328,6 +332,8 @@ def _counted(
             i = k if step == 1 else start + k * step
             return carried.step(lambda *v: body(i, *v), carry)
 
+    plain = type(lower) is int and type(upper) is int
+    carried.may_stop = not plain or lower >= upper
     counted = lambda _, step, start: fori_loop(lower, upper, step, start)  # noqa: E731
     rolled = functools.partial(repeated, counted, one, None, carried.start)
     return carried.after(unchanged(rolled, (body,), carried.state.values()))

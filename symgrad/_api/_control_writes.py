@@ -9,12 +9,14 @@ stand-in goes back into the array itself, once the loop or branch is made.
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from .._trace import Complex, Traced, reads_of
+from .._state import now
+from .._trace import Complex, Traced, flatten, reads_of
 from .._trace._arrays import COMPARED, REFLECTED
 from ..errors import TraceError
 from ._control import cond
@@ -62,6 +64,59 @@ def arrays_of(value: Any) -> list[Traced]:
 #: What else may be changed on one side of a branch, and is not to be on the other.
 COPIED = (Traced, Complex, np.ndarray, list, dict, set)
 
+_PLAIN = (
+    "`if` or a loop on traced values assigns to a plain array, which may have other names. Write "
+    "instead: make it with symgrad.numpy (sg.adapt(f) does), or assign to a copy"
+)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 0
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Tell whether two plain arrays hold the same bytes, or objects."""
+    return bool(a.tobytes() == b.tobytes())
+
+
+class Shared:
+    """What arrays that leave blocks share memory with, on the ways through these.
+
+    ``w = y`` on one side of a branch makes ``w`` the array ``y`` on this way alone. What comes of
+    the two sides is an array of its own; so once one of the two is assigned to, the other can no
+    longer be used.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[list[list[Traced]]] = []
+        self.plain: list[tuple[int, Any]] = []
+
+    def note(self, values: Any, standing: Mapping[int, Any]) -> None:
+        """Note what values of a block are; ``standing`` has what its variables stand for."""
+        leaves = flatten(values)[0]
+        self.plain += [(k, standing.get(id(x), x)) for k, x in enumerate(leaves) if _is_plain(x)]
+        self.found.append([
+            [standing.get(id(y), y) for x in arrays_of(leaf) for y in x.alike()] for leaf in leaves
+        ])  # fmt: skip
+
+    def bind(self, values: Any) -> None:
+        """Bind what comes of the blocks to what it may be."""
+        after = [arrays_of(leaf) for leaf in flatten(values)[0]]
+        scope = now().scope
+        for k, plain in self.plain:
+            for x in after[k]:
+                x.watch(plain)
+        for noted in self.found:
+            members: dict[int, list[Traced]] = {}
+            for arrays, others in zip(after, noted, strict=True):
+                for y in others:
+                    # An array of the block's own has no other name than what comes of it.
+                    first = [y] if y.scope is scope else []
+                    members.setdefault(id(y), first).extend(arrays)
+            for alike in members.values():
+                for one, other in itertools.combinations(alike, 2):
+                    one.bind(other)
+
 
 class Sides:
     """The two sides of a branch on the same variables.
@@ -75,34 +130,54 @@ class Sides:
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
         self.done: list[list[Traced]] = []
+        self.shared = Shared()
 
     def carried_out(self, test: Any, yes: Callable[..., Any], no: Callable[..., Any]) -> Any:
         """Return what the side that is taken gives, as :func:`cond` does."""
-        roots = {id(x.root): x.root for v in self.values for x in arrays_of(v)}
+        roots = {id(y): y for v in self.values for x in arrays_of(v) for y in x.alike()
+                 if y.lost is None}  # fmt: skip
 
         def side(run: Callable[..., Any]) -> Callable[[], Any]:
             def carried_out() -> Any:
                 # Copies: an assignment to elements on one side is not one on the other. Names
                 # and views of one array are so on each side, too.
                 twins = {key: copy.copy(root) for key, root in roots.items()}
+                for key, root in roots.items():
+                    twins[key].bind_as(root, twins)
                 copies = {id(v): _copied(v, twins) for v in self.values}
                 found = run(*(copies[id(v)] for v in self.values))
+                for v in self.values:
+                    if isinstance(v, np.ndarray) and not _same(v, copies[id(v)]):
+                        raise TraceError(_PLAIN)
                 self.done.append(list(twins.values()))
-                return found, tuple(twins.values())
+                standing: dict[int, Any] = {id(twins[key]): x for key, x in roots.items()}
+                standing |= {id(copies[id(v)]): v for v in self.values}
+                self.shared.note(found, standing)
+                return found, tuple(
+                    root if twin.lost else twin
+                    for root, twin in zip(roots.values(), twins.values(), strict=True)
+                )
 
             carried_out.__name__ = "this side of `if`"
             return carried_out
 
         found, contents = cond(test, side(yes), side(no))
         for k, (root, content) in enumerate(zip(roots.values(), contents, strict=True)):
-            if any(twins[k].overwritten for twins in self.done):
+            lost = next((twins[k].lost for twins in self.done if twins[k].lost), None)
+            if lost is not None:
+                root.give_up(lost)
+            elif any(twins[k].overwritten for twins in self.done):
                 root[...] = content
+        self.shared.bind(found)
         return found
 
 
 def _copied(value: Any, twins: Mapping[int, Traced]) -> Any:
     """Return a value as it is among copies of the arrays that it is or sees."""
-    parts = [x.seen_from(twins[id(x.root)]) for x in arrays_of(value)]
+    arrays = arrays_of(value)
+    if any(id(x.root) not in twins for x in arrays):
+        return value  # it is lost, of which who reads it will hear
+    parts = [x.seen_from(twins[id(x.root)]) for x in arrays]
     if not parts:
         return copy.copy(value) if isinstance(value, COPIED) else value
     return Complex(*parts) if len(parts) == 2 else parts[0]
@@ -132,6 +207,14 @@ class Carried:
                 "loop assigns to it or to one of them: use one name, or x.copy()"
             )
         self.written: set[str] = set()
+        # Of the last step that was traced, by the variables that are arrays:
+        self.own: dict[str, list[Traced]] = {}  # what it was given
+        self.kept: set[str] = set()  # those that are the same array after it
+        self.comes_of: dict[str, list[str]] = {}  # whose array each may be after it
+        self.around: dict[str, list[Traced]] = {}  # which arrays from around the loop
+        self.pairs: set[tuple[str, str]] = set()  # those that may be one array after some steps
+        self.lost: dict[str, str] = {}  # what it may have written to by another name, and why
+        self.may_stop = True  # before the first step
         self.filled: set[str] = set()  # lists and dictionaries that are the same one after a step
 
     def arrays(self) -> list[Traced]:
@@ -145,10 +228,19 @@ class Carried:
     def step(self, body: Callable[..., Any], carry: Mapping[str, Any]) -> dict[str, Any]:
         """Run the body; variables of its own stay in it."""
         passed = dict(zip(self.state, self.full(carry), strict=True))
-        with reads_of(self.arrays()) as seen:
+        self.own = {n: arrays_of(passed[n]) for n in self.start if arrays_of(passed[n])}
+        with reads_of([*self.arrays(), *itertools.chain(*self.own.values())]) as seen:
             found = dict(zip(self.state, body(*passed.values()), strict=True))
+        self.kept = {n for n in self.own if found[n] is passed[n]}
+        self.around = {
+            n: [y for x in arrays_of(found[n]) for y in x.alike() if y.scope is not now().scope]
+            for n in self.own
+        }
         for name in self.start:
-            if arrays_of(passed[name]) and passed[name].overwritten:
+            lost = next((x.lost for x in self.own.get(name, ()) if x.lost), None)
+            if lost is not None:
+                self.lost[name] = lost
+            if name in self.own and passed[name].overwritten:
                 if found[name] is not passed[name]:
                     raise TraceError(
                         f"a step of the loop assigns to elements of {name!r}, and gives the "
@@ -159,6 +251,7 @@ class Carried:
             if isinstance(passed[name], (list, dict)) and found[name] is passed[name]:
                 self.filled.add(name)
         self.check_names(seen)
+        self.check_steps(found, seen)
         return {n: found[n] for n in self.start}
 
     def holds(self, test: Callable[..., Any], carry: Mapping[str, Any]) -> Any:
@@ -167,6 +260,50 @@ class Carried:
             found = test(*self.full(carry))
         self.check_names(seen)
         return found
+
+    def check_steps(self, found: Mapping[str, Any], seen: Mapping[int, Any]) -> None:
+        """Raise if the next step would write into an array that another of its names is, too."""
+        alike = {n: {id(y) for x in arrays_of(found[n]) for y in x.alike()} for n in self.own}
+        self.comes_of = {
+            n: [p for p, xs in self.own.items() if any(id(x) in alike[n] for x in xs)]
+            for n in self.own
+        }
+        roots = {n: {id(x.root) for x in arrays_of(v)} for n, v in self.start.items()}
+        self.pairs = {(n, m) for n, m in itertools.permutations(self.own, 2)
+                      if alike[n] & alike[m] or roots[n] & roots[m]}  # fmt: skip
+        more = self.pairs
+        while more:  # names that have been given what two of one array were
+            more = {(n, m) for n, m in itertools.permutations(self.own, 2) if any(
+                    (p, q) in self.pairs for p in self.comes_of[n] for q in self.comes_of[m]
+                    )} - self.pairs  # fmt: skip
+            self.pairs |= more
+        for name, other in self.pairs:
+            written = any(x.overwritten or x.lost for x in self.own[name])
+            if written and any(seen[id(x)] is not None or x.overwritten for x in self.own[other]):
+                raise TraceError(
+                    f"after a step of the loop {name!r} and {other!r} share memory, and the next "
+                    f"one assigns to elements of {name!r}: from step to step that is not followed. "
+                    "Write instead: .copy() of what is to stay as it was"
+                )
+
+    def bind(self, found: Mapping[str, Any]) -> None:
+        """Bind what comes of the loop to what it may be."""
+        made = {n: arrays_of(found[n]) for n in self.own if n not in self.kept | self.written}
+        for name, arrays in made.items():
+            before = [name] * self.may_stop
+            before += self.comes_of[name]
+            for p in before:
+                before += [q for q in self.comes_of[p] if q not in before]
+            for x in arrays:
+                for y in (y for p in before for y in arrays_of(self.start[p])):
+                    x.bind(y)
+                for y in self.around[name]:
+                    x.bind(y)
+                for plain in (self.start[p] for p in before if _is_plain(self.start[p])):
+                    x.watch(plain)
+        for name, other in self.pairs:
+            for x, y in itertools.product(made.get(name, ()), made.get(other, ())):
+                x.bind(y)
 
     def check_names(self, seen: Mapping[int, Any]) -> None:
         """Raise if a step reads what it assigns to by a name that does not follow the steps."""
@@ -186,13 +323,19 @@ class Carried:
 
     def after(self, found: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the variables' values after the loop."""
+        for name, complaint in self.lost.items():
+            for x in arrays_of(self.state[name]):
+                x.lose(complaint)
         for name in self.written:
+            if isinstance(self.state[name], np.ndarray):
+                raise TraceError(_PLAIN)
             if arrays_of(self.state[name]):
                 self.state[name][...] = found[name]
+        self.bind(found)
         for name in self.filled:  # others may know it
             after = found[name]
             self.state[name].clear()
             (self.state[name].update if isinstance(after, dict) else self.state[name].extend)(after)
         own = {n: self.state[n] for n in self.filled}
-        own |= {n: self.state[n] for n in self.written if arrays_of(self.state[n])}
+        own |= {n: self.state[n] for n in self.written | self.kept if arrays_of(self.state[n])}
         return tuple({**found, **self.through, **own}.get(n, UNSET) for n in self.state)

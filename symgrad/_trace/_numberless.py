@@ -184,6 +184,8 @@ class Numberless:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if (known := known_value(self.node)) is not None:
+            if not copy and np.ndim(known):
+                self.root.shown = True  # type: ignore[attr-defined]
             numbers = np.array(known, dtype)
             if not copy:
                 numbers.flags.writeable = False  # what is written to them would be lost

@@ -9,12 +9,13 @@ is assumed: once one of the two arrays has been written to, the other can no lon
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from typing import Any, Self
 
 from .._broadcast import show
 from .._graph import Node, Where, user_line
-from .._op import registry
+from .._op import refused, registry
 from .._ops.regions import within as inside
 from .._shapes import Shape
 from .._state import now, within
@@ -25,13 +26,29 @@ from ._writes import Lost, Writes, put
 
 _SLICE = registry.ops["Slice"]
 
+#: What is said of an array that is another one on some ways, once that one is written to.
+_EITHER = (
+    "an array that another name has, too, on one way through `if` or a loop on traced values, and "
+    "not on the other, was assigned to, then that name was used: whether it sees what was written "
+    "is known only later. Write instead: .copy() where one name is given the other's array"
+)
+_SHOWN = (
+    "an array shares memory with a plain one, by np.asarray or on one way through `if` or a loop, "
+    "and one of the two is assigned to, which the other does not see. Write instead: x.copy(), or "
+    "make both with symgrad.numpy (sg.adapt(f) does)"
+)
+#: Plain arrays of up to so many bytes are looked at again when what may be one is read.
+WATCHED = 1 << 16
 NO_STEPS: tuple[Step, ...] = ()
 
 
 class Stored(ArrayMethods):
     """A traced array as memory: what it is just now, what it is a view of, and writing to it."""
 
-    __slots__ = ("_node", "_scope", "_version", "_view", "_writes", "boxed", "layout", "weak")
+    __slots__ = (
+        "_bound", "_node", "_plain", "_scope", "_version", "_view", "_writes", "boxed", "layout",
+        "shown", "weak",
+    )  # fmt: skip
 
     def __init__(self, node: Node, weak: type | None = None):
         self._node = node
@@ -39,6 +56,9 @@ class Stored(ArrayMethods):
         self._view: View | None = None
         self._writes: Writes | Lost | None = None
         self._version = 0
+        self.shown = False  # a plain array may share its memory, which writing does not reach
+        self._plain: tuple[tuple[Any, bytes], ...] = ()  # such, which are not to be written to
+        self._bound: tuple[Self, ...] = ()  # arrays of which some way makes this one
         self.layout = Layout.RUN  # what is sure of it, as NumPy's array would lie
         self.boxed = False  # without axes an array all the same, which can be assigned to
         self._scope = now().scope
@@ -49,6 +69,9 @@ class Stored(ArrayMethods):
         reads = now().reads
         if reads is not None:
             self._note(reads)
+        for plain, before in self._plain:
+            if plain.tobytes() != before:
+                raise refused(TraceError(_SHOWN))
         if self._view is not None:
             self._refresh(self._view)
         elif self._writes is not None:
@@ -170,6 +193,11 @@ class Stored(ArrayMethods):
         return made
 
     @property
+    def scope(self) -> object:
+        """The body that the array was made in."""
+        return self._scope
+
+    @property
     def is_view(self) -> bool:
         """Whether it may share memory with another array."""
         return self._view is not None
@@ -177,7 +205,40 @@ class Stored(ArrayMethods):
     @property
     def overwritten(self) -> bool:
         """Whether the array has been assigned to."""
-        return self._version > 0
+        return self._version > 0 and self.lost is None
+
+    @property
+    def lost(self) -> str | None:
+        """Why the array can no longer be used: it may have been written to by another name."""
+        return self._writes.complaint if isinstance(self._writes, Lost) else None
+
+    def alike(self) -> list[Self]:
+        """Return this array and those that it is on some way through branches and loops."""
+        return [self.root, *self.root._bound]
+
+    def bind(self, other: Self) -> None:
+        """Note that this array, or what it sees, is another one on some ways, and not on others."""
+        one, two = self.root, other.root
+        if one is not two and not (one.lost or two.lost or any(x is two for x in one._bound)):
+            one._bound, two._bound = (*one._bound, two), (*two._bound, one)
+
+    def watch(self, plain: Any) -> None:
+        """Note that this array is a plain one on some ways: neither is to be written to."""
+        self.shown = True
+        if plain.nbytes <= WATCHED:
+            self._plain = (*self._plain, (plain, plain.tobytes()))
+
+    def bind_as(self, original: Self, twins: Mapping[int, Self]) -> None:
+        """Be bound to the copies of what the original of this copy is bound to."""
+        self._bound = tuple(twins[id(x)] for x in original._bound if id(x) in twins)
+
+    def _written(self) -> None:
+        """Note that the array, which is no view, is another one now."""
+        self._version += 1
+        if self.shown:
+            raise refused(TraceError(_SHOWN))
+        for other in self._bound:
+            other.give_up(_EITHER)
 
     @property
     def _shape(self) -> Shape:
@@ -194,7 +255,7 @@ class Stored(ArrayMethods):
             if self._writes is None:
                 self._writes = Writes(self._node)
             self._writes.write(region, part)
-            self._version += 1
+            self._written()
             return
         assert view.path is not None
         if all(op is _SLICE for op, _ in view.path):
@@ -210,7 +271,7 @@ class Stored(ArrayMethods):
         view = self._assignable()
         if view is None:
             self._node, self._writes = node, None
-            self._version += 1
+            self._written()
             return
         assert view.path is not None
         if len(view.path) == 1 and view.path[0][0] is _SLICE:
@@ -223,7 +284,7 @@ class Stored(ArrayMethods):
         view = self._view
         if view is not None and view.path is None:
             self._refresh(view)
-            view.source._lose(self._unclear())
+            view.source.lose(self._unclear())
             self._view = view = None
         if view is None:
             if not self._shape and not self.boxed:
@@ -242,13 +303,20 @@ class Stored(ArrayMethods):
             )
         return view
 
-    def _lose(self, complaint: str) -> None:
+    def lose(self, complaint: str) -> None:
         """Refuse from now on what would read the array, which may have been written to."""
-        self._check_scope()
-        if self._view is not None:
-            self._view.source._lose(complaint)
-        self._view, self._writes = None, Lost(complaint)
-        self._version += 1
+        self.give_up(complaint)
+        for other in self._bound:
+            other.give_up(complaint)
+
+    def give_up(self, complaint: str) -> None:
+        """Refuse from now on what would read this array, and no other."""
+        if self.lost is None:
+            self._check_scope()
+            if self._view is not None:
+                self._view.source.lose(complaint)
+            self._view, self._writes = None, Lost(complaint)
+            self._version += 1
 
     def _check_scope(self) -> None:
         if self._scope is not now().scope:
