@@ -70,6 +70,11 @@ _PLAIN = (
 )
 
 
+def _alike(value: Any) -> list[Traced]:
+    """Return the arrays that a value is, or sees, on some way."""
+    return [y for x in arrays_of(value) for y in x.alike()]
+
+
 def _is_plain(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim > 0
 
@@ -88,30 +93,30 @@ class Shared:
     """
 
     def __init__(self) -> None:
-        self.found: list[list[list[Traced]]] = []
+        self.found: list[tuple[list[list[Traced]], object]] = []
         self.plain: list[tuple[int, Any]] = []
 
     def note(self, values: Any, standing: Mapping[int, Any]) -> None:
         """Note what values of a block are; ``standing`` has what its variables stand for."""
         leaves = flatten(values)[0]
-        self.plain += [(k, standing.get(id(x), x)) for k, x in enumerate(leaves) if _is_plain(x)]
-        self.found.append([
-            [standing.get(id(y), y) for x in arrays_of(leaf) for y in x.alike()] for leaf in leaves
-        ])  # fmt: skip
+        for k, leaf in enumerate(leaves):
+            plain = [leaf] * _is_plain(leaf) + [p for y in _alike(leaf) for p in y.plain]
+            self.plain += [(k, standing.get(id(p), p)) for p in plain]
+        noted = [[standing.get(id(y), y) for y in _alike(leaf)] for leaf in leaves]
+        self.found.append((noted, now().scope))
 
     def bind(self, values: Any) -> None:
         """Bind what comes of the blocks to what it may be."""
         after = [arrays_of(leaf) for leaf in flatten(values)[0]]
-        scope = now().scope
         for k, plain in self.plain:
             for x in after[k]:
                 x.watch(plain)
-        for noted in self.found:
+        for noted, scope in self.found:
             members: dict[int, list[Traced]] = {}
             for arrays, others in zip(after, noted, strict=True):
                 for y in others:
                     # An array of the block's own has no other name than what comes of it.
-                    first = [y] if y.scope is scope else []
+                    first = [] if y.scope is scope else [y]
                     members.setdefault(id(y), first).extend(arrays)
             for alike in members.values():
                 for one, other in itertools.combinations(alike, 2):
@@ -134,8 +139,7 @@ class Sides:
 
     def carried_out(self, test: Any, yes: Callable[..., Any], no: Callable[..., Any]) -> Any:
         """Return what the side that is taken gives, as :func:`cond` does."""
-        roots = {id(y): y for v in self.values for x in arrays_of(v) for y in x.alike()
-                 if y.lost is None}  # fmt: skip
+        roots = {id(y): y for v in self.values for y in _alike(v) if y.lost is None}
 
         def side(run: Callable[..., Any]) -> Callable[[], Any]:
             def carried_out() -> Any:
@@ -233,8 +237,7 @@ class Carried:
             found = dict(zip(self.state, body(*passed.values()), strict=True))
         self.kept = {n for n in self.own if found[n] is passed[n]}
         self.around = {
-            n: [y for x in arrays_of(found[n]) for y in x.alike() if y.scope is not now().scope]
-            for n in self.own
+            n: [y for y in _alike(found[n]) if y.scope is not now().scope] for n in self.own
         }
         for name in self.start:
             lost = next((x.lost for x in self.own.get(name, ()) if x.lost), None)
@@ -263,14 +266,14 @@ class Carried:
 
     def check_steps(self, found: Mapping[str, Any], seen: Mapping[int, Any]) -> None:
         """Raise if the next step would write into an array that another of its names is, too."""
-        alike = {n: {id(y) for x in arrays_of(found[n]) for y in x.alike()} for n in self.own}
+        alike = {n: {id(y) for y in _alike(found[n])} for n in self.own}
         self.comes_of = {
             n: [p for p, xs in self.own.items() if any(id(x) in alike[n] for x in xs)]
             for n in self.own
         }
-        roots = {n: {id(x.root) for x in arrays_of(v)} for n, v in self.start.items()}
+        before = {n: {id(y) for y in _alike(v)} for n, v in self.start.items()}
         self.pairs = {(n, m) for n, m in itertools.permutations(self.own, 2)
-                      if alike[n] & alike[m] or roots[n] & roots[m]}  # fmt: skip
+                      if alike[n] & alike[m] or before[n] & before[m]}  # fmt: skip
         more = self.pairs
         while more:  # names that have been given what two of one array were
             more = {(n, m) for n, m in itertools.permutations(self.own, 2) if any(
@@ -289,15 +292,14 @@ class Carried:
     def bind(self, found: Mapping[str, Any]) -> None:
         """Bind what comes of the loop to what it may be."""
         made = {n: arrays_of(found[n]) for n in self.own if n not in self.kept | self.written}
+        outside = {n: _alike(v) for n, v in self.start.items()}  # before any of it is bound
         for name, arrays in made.items():
             before = [name] * self.may_stop
             before += self.comes_of[name]
             for p in before:
                 before += [q for q in self.comes_of[p] if q not in before]
             for x in arrays:
-                for y in (y for p in before for y in arrays_of(self.start[p])):
-                    x.bind(y)
-                for y in self.around[name]:
+                for y in (*(y for p in before for y in outside[p]), *self.around[name]):
                     x.bind(y)
                 for plain in (self.start[p] for p in before if _is_plain(self.start[p])):
                     x.watch(plain)

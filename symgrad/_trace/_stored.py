@@ -212,6 +212,11 @@ class Stored(ArrayMethods):
         """Why the array can no longer be used: it may have been written to by another name."""
         return self._writes.complaint if isinstance(self._writes, Lost) else None
 
+    @property
+    def plain(self) -> list[Any]:
+        """The plain arrays that this one is on some ways."""
+        return [plain for plain, _ in self._plain]
+
     def alike(self) -> list[Self]:
         """Return this array and those that it is on some way through branches and loops."""
         return [self.root, *self.root._bound]
@@ -219,8 +224,12 @@ class Stored(ArrayMethods):
     def bind(self, other: Self) -> None:
         """Note that this array, or what it sees, is another one on some ways, and not on others."""
         one, two = self.root, other.root
-        if one is not two and not (one.lost or two.lost or any(x is two for x in one._bound)):
-            one._bound, two._bound = (*one._bound, two), (*two._bound, one)
+        if one is two or one.lost or two.lost:
+            return
+        for x, y in ((one, two), (two, one)):
+            # One from around a body outlives it, and hears of what the body writes by itself.
+            if x._scope is now().scope and not any(z is y for z in x._bound):
+                x._bound = (*x._bound, y)
 
     def watch(self, plain: Any) -> None:
         """Note that this array is a plain one on some ways: neither is to be written to."""
