@@ -163,7 +163,10 @@ def _numbers_of(values: Any) -> Any:
     if isinstance(values, (list, tuple)):
         found = [_numbers_of(x) for x in values]
         return None if any(x is None for x in found) else type(values)(found)
-    return known_value(values.node) if hasattr(values, "node") else values
+    if hasattr(values, "node"):
+        return known_value(values.node)
+    own = hasattr(values, "__array_function__") and not isinstance(values, np.ndarray)
+    return None if own else values  # an eager tensor would be asked again
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

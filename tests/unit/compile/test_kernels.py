@@ -240,7 +240,7 @@ def test_functions_outside_are_called_through_the_table(
         return module
 
     monkeypatch.setattr(_llvm, "parsed", record)
-    matrix, x = np.random.default_rng(0).normal(size=(9, 9)), np.ones(9)  # not straight code
+    matrix, x = np.random.default_rng(0).normal(size=(50, 50)), np.ones(50)  # no own code
     sg.value_and_grad(lambda x, a: np.sum(np.sin(x) * np.linalg.solve(a, x)))(x, matrix)
     assert "sin" in outside
     assert any("lapack" in name for name in outside)
