@@ -317,6 +317,9 @@ def test_factors_are_kept_over_many_chunks_of_steps(method: str) -> None:
     few = solve_ivp(fun, (0, 6), [1, 0], **given, max_steps=100)
     assert few.status == -1
     assert "100 steps" in few.message
+    late = lambda t, y, rate: t - 1.0  # noqa: E731
+    seen = solve_ivp(fun, (0, 6), [1, 0], **given, jac=lambda t, y, rate: jac, events=late)
+    np.testing.assert_allclose(seen.t_events[0], [1.0], rtol=1e-12)
     wrong = [[1.0]]
     with pytest.raises(ValueError, match=r"`jac` is expected to have shape \(2, 2\)"):
         solve_ivp(fun, (0, 6), [1, 0], **given, jac=lambda *_: wrong)

@@ -151,9 +151,6 @@ def solve_ivp(
         if kind is None:
             function, options = _filled(fun, given, method, t_span, y0, vectorized, options)
             return plainly(function, method, **options)
-        if callable(options.get("jac")):
-            jac = options["jac"]
-            options["jac"] = lambda t, y: jac(t, y, *given)
         if not dense_output and events is None:
             found = solved_at_once(kind, fun, t_span, y0, t_eval, vectorized, given, options)
             if found is not None:

@@ -48,7 +48,9 @@ def solved_at_once(
         return None
     while times is not None and len(times) and times[-1] != times[-1]:
         times = times[:-1]  # never reached
-    bound = (lambda t, y: fun(t, y, *args)) if args else fun
+    bound, jac = (lambda t, y: fun(t, y, *args)) if args else fun, options.get("jac")
+    if args and callable(jac):
+        options = {**options, "jac": lambda t, y: jac(t, y, *args)}
     run = kind(bound, t0, y0, tf, vectorized=vectorized, traced=(fun, args), **options).run
     if run.y.size == 0:
         return None

@@ -224,9 +224,9 @@ def march(
     Parameters
     ----------
     rows:
-        To be written to: times (m,), states (m, n), what polynomials follow from (m, k, n), and
-        their orders with numbers of evaluations, Jacobians and factorisations (m, 4), from where
-        it begins on.
+        To be written to: times (m,), states (m, n), what polynomials follow from (m or 1, k, n),
+        and their orders with numbers of evaluations, Jacobians and factorisations (m, 4), from
+        where it begins on.
 
     Returns
     -------
@@ -239,7 +239,8 @@ def march(
         times, states, kept, numbers = rows
         at = state.at
         times[place], states[place] = at.t, at.y
-        kept[place], order = method.kept(state)
+        known, order = method.kept(state)
+        kept[np.minimum(place, kept.shape[0] - 1)] = known  # one row alone: nobody looks
         numbers[place] = np.stack([order, at.evaluations, at.jacobians, at.factorisations])
         return times, states, kept, numbers
 

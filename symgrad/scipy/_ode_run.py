@@ -214,17 +214,18 @@ class NewtonRun:
         self.message: str | None = None
         self.evaluated = 0, 0, 0
 
-    def go_on(self) -> tuple[Any, Any, Any, Any]:
+    def go_on(self, dense: bool = True) -> tuple[Any, Any, Any, Any]:
         """Return times, states, what polynomials follow from, and numbers, of more steps.
 
-        None are returned where there is no way on; then there is a message.
+        None are returned where there is no way on; then there is a message. ``dense``: whether
+        polynomials are wanted, which are several times as large as states.
         """
         y, known = self.y, self.steps
-        wide = 8 * (5 + y.size * (1 + self.rule.rows))
+        wide = 8 * (5 + y.size * (1 + self.rule.rows * dense))
         rows = 2 + (GROWTH * known or max(ROWS // GROWTH, min(GROWTH * ROWS, LONGEST // wide)))
         space = (
-            np.empty(rows), np.empty((rows, y.size)), np.empty((rows, self.rule.rows, y.size)),
-            np.empty((rows, 4), np.int64),
+            np.empty(rows), np.empty((rows, y.size)),
+            np.empty((rows if dense else 1, self.rule.rows, y.size)), np.empty((rows, 4), np.int64),
         )  # fmt: skip
         found, *space = self.programs(
             self.programs.march, self.fun, *self.given, *space, *self.args
@@ -245,23 +246,23 @@ class NewtonRun:
         """Whether there are more steps."""
         return self.message is None and self.t != self.given[3]
 
-    def _whole(self) -> tuple[Any, ...]:
+    def _whole(self, dense: bool) -> tuple[Any, ...]:
         """Return what there is of all steps."""
-        parts = [self.go_on()]
+        parts = [self.go_on(dense)]
         while self.going:
-            parts.append(self.go_on())
+            parts.append(self.go_on(dense))
         return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
     def all_steps(self) -> tuple[Any, Any]:
         """Return the times and states of all steps, the first before them."""
         t, y = self.t, self.y
-        times, states, *_ = self._whole()
+        times, states, *_ = self._whole(dense=False)
         return np.append(t, times), np.concatenate([y[np.newaxis], states])
 
     def at(self, times: Any) -> tuple[Any, Any]:
         """Return which of the times were reached, and the states there."""
         t, y = self.t, self.y
-        ends, states, kept, numbers = self._whole()
+        ends, states, kept, numbers = self._whole(dense=True)
         forward = np.sign(self.given[3] - t)
         reached = times[forward * times <= forward * self.t]
         if not len(ends):
