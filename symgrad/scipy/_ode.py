@@ -17,7 +17,7 @@ from ._ode_at_once import solved_again, solved_at_once
 from ._ode_methods import NEWTON, Tsit5
 from ._ode_programs import programs_for, structured
 from ._ode_solvers import COMPILED
-from ._ode_structure import LARGE, is_sparse
+from ._ode_structure import LARGE, WIDE, is_sparse
 from ._ode_traced import BAND, checked_options, solve_traced
 
 #: SciPy's own methods that can be run with compiled functions.
@@ -191,7 +191,8 @@ def _iterable(args: Any) -> bool:
 def _keeps_factors(fun: Any, args: tuple[Any, ...], t_span: Any, y0: Any, vectorized: bool) -> bool:
     """Tell whether factors of full or structured matrices are what a method of Newton's wants.
 
-    They are not for complex states, nor for large ones whose Jacobians are sparse in no band.
+    They are not for complex states, nor for large ones whose Jacobians are sparse in no band, or in
+    a wide one.
     """
     y0 = np.asarray(y0)
     if y0.dtype.kind == "c" or y0.ndim != 1:
@@ -199,8 +200,11 @@ def _keeps_factors(fun: Any, args: tuple[Any, ...], t_span: Any, y0: Any, vector
     if y0.size < LARGE:
         return True
     y = y0.astype(np.result_type(y0.dtype, float))
-    programs, structure = structured("BDF", vectorized, fun, float(t_span[0]), y, args)
-    return bool(structure) or not _is_sparse(programs, fun, float(t_span[0]), y, args)
+    programs, _ = structured("BDF", vectorized, fun, float(t_span[0]), y, args)
+    name, sizes = programs.kind or ("", ())
+    if name and (name != "band" or sum(sizes) < WIDE):
+        return True
+    return not _is_sparse(programs, fun, float(t_span[0]), y, args)
 
 
 def _is_sparse(programs: Any, fun: Any, t: float, y: Any, args: tuple[Any, ...]) -> bool:

@@ -172,6 +172,7 @@ class Programs(Held):
         self, method: str | None, vectorized: bool, size: int | None, kind: Kind = None
     ) -> None:
         super().__init__()
+        self.kind = kind
         #: The pattern of the last Jacobian, and what systems with it are.
         self.structure: tuple[Any, Kind, tuple[Any, ...]] = (None, None, ())
         held: Callable[..., Any] = slope_of
