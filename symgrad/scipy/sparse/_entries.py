@@ -13,7 +13,7 @@ from ..._disguise import stands_for
 from ..._ops.np_common import is_traced
 from ...errors import ShapeError, UnsupportedError
 from .._replacing import floats, refuse_option
-from ._parts import part_of, product, set_diagonal, summed, write
+from ._parts import OPERATORS, by_operator, part_of, product, set_diagonal, summed, write
 
 _join = traced_numpy.concatenate
 
@@ -246,8 +246,8 @@ class Entries:
         if method == "__call__" and not kwargs:
             if name in _METHODS:
                 return _METHODS[name](self)
-            if ufunc in _OPERATORS:
-                return _by_operator(_OPERATORS[ufunc], *inputs)
+            if ufunc in OPERATORS:
+                return by_operator(Entries, OPERATORS[ufunc], *inputs)
         asked = f"np.{name}{'' if method == '__call__' else f'.{method}'}"
         raise UnsupportedError(
             f"{asked} takes no sparse matrix that is traced{' with options' if kwargs else ''}. "
@@ -354,24 +354,6 @@ for _name in (
     _METHODS[_name] = _each_by(getattr(np, _name))
     setattr(Entries, _name, _METHODS[_name])
 
-_OPERATORS = {
-    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.divide: "truediv",
-    np.power: "pow", np.matmul: "matmul", np.equal: "eq",
-}  # fmt: skip
-
-
-def _by_operator(name: str, a: Any, b: Any) -> Any:
-    """Carry out ``a + b`` and others for two of which one is a matrix, where NumPy was asked."""
-    own = isinstance(a, Entries)
-    method = getattr(type(a if own else b), f"__{name}__" if own else f"__r{name}__", None)
-    found = NotImplemented if method is None else method(*((a, b) if own else (b, a)))
-    if found is NotImplemented:
-        raise UnsupportedError(
-            f"sparse matrices that are traced have no {name} of {type(a).__name__} and "
-            f"{type(b).__name__}. Write instead: A.toarray()"
-        )
-    return found
-
 
 class ByElements(Entries):
     """One whose ``*`` is by elements, as of SciPy's ``*_array``."""
@@ -383,9 +365,6 @@ def kind_of(*of: Any) -> type[Entries]:
     """Return what is made of sparse matrices: of any array an array, as SciPy does."""
     arrays = (ByElements, scipy.sparse.sparray)
     return ByElements if any(isinstance(x, arrays) for x in of) else Entries
-
-
-# ---------------------------------------------------------------- made from
 
 
 def issparse(x: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Rows, columns and diagonals of a sparse matrix in a trace, read and written; sums of entries."""
+"""Rows, columns, diagonals of a sparse matrix in a trace, read and written; sums; operators."""
 
 from __future__ import annotations
 
@@ -9,6 +9,25 @@ import numpy as np
 from ... import numpy as traced_numpy
 from ...errors import ShapeError, UnsupportedError
 from .._replacing import floats
+
+#: Operators by NumPy's functions.
+OPERATORS = {
+    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.divide: "truediv",
+    np.power: "pow", np.matmul: "matmul", np.equal: "eq",
+}  # fmt: skip
+
+
+def by_operator(kind: type, name: str, a: Any, b: Any) -> Any:
+    """Carry out ``a + b`` and others for two of which one is of a kind, where NumPy was asked."""
+    own = isinstance(a, kind)
+    method = getattr(type(a if own else b), f"__{name}__" if own else f"__r{name}__", None)
+    found = NotImplemented if method is None else method(*((a, b) if own else (b, a)))
+    if found is NotImplemented:
+        raise UnsupportedError(
+            f"sparse matrices that are traced have no {name} of {type(a).__name__} and "
+            f"{type(b).__name__}. Write instead: A.toarray()"
+        )
+    return found
 
 
 def summed(terms: Any, places: Any, size: int) -> Any:
