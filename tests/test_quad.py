@@ -287,6 +287,7 @@ PLAIN_ODES: dict[str, tuple[bool, tuple[Any, ...], dict[str, Any]]] = {
     "critical times": (True, (lambda y, t: -y, [1.0], [0, 2]), {"tcrit": [1.0]}),
     "said more": (True, (lambda y, t: -y, [1.0], [0, 2]), {"full_output": True}),
     "once more": (True, (lambda y, t: -y, [1.0], [0, 1, 1, 2]), {}),
+    "no time": (True, (lambda y, t: -y, [1.0], [2, 2]), {}),
     "one time": (True, (lambda y, t: -y, [1.0], [0.5]), {}),
     "full": (True, (lambda y, t: np.sum(y) * 1e-3 - y, np.ones(120), [0, 1]), {}),
 }

@@ -119,7 +119,7 @@ def _traced(
         body = functools.update_wrapper(captures.substituted(f, reading), f, updated=())
         try:
             graph = run(body)
-        except Exception as error:
+        except Exception as error:  # of the user's function: another way may follow it
             if not captures.fallback(reading, error):
                 raise
             continue

@@ -140,19 +140,20 @@ def write_lu(r: Any) -> None:
     a, out = r.pointers
     n = r.shapes[0][0]
     r.copy(out, a, n * n)
-    exchanges, info = r.work(n, "i32"), r.cell("i32", "0")
-    last = r.at(out, r.size(n * n))
-
-    def convert(i: str) -> None:
-        k = r.e.op(f"load i32, ptr {r.at(exchanges, i, 'i32')}")
-        row = r.e.op(f"add i32 {r.e.op(f'trunc i64 {i} to i32')}, 1")
-        number = r.e.op(f"sitofp i32 {r.e.op(f'sub i32 {k}, {row}')} to {r.kind}")
-        if r.pairs:
-            number = r.e.op(f"insertvalue {r.element} {r.filled(0.0)}, {r.kind} {number}, 0")
-        r.put(number, last, i)
 
     def call() -> None:
+        exchanges, info = r.work(n, "i32"), r.cell("i32", "0")
         r.call("getrf", r.integer(n), r.integer(n), out, r.leading(n), exchanges, info)
+        last = r.at(out, r.size(n * n))
+
+        def convert(i: str) -> None:
+            k = r.e.op(f"load i32, ptr {r.at(exchanges, i, 'i32')}")
+            row = r.e.op(f"add i32 {r.e.op(f'trunc i64 {i} to i32')}, 1")
+            number = r.e.op(f"sitofp i32 {r.e.op(f'sub i32 {k}, {row}')} to {r.kind}")
+            if r.pairs:
+                number = r.e.op(f"insertvalue {r.element} {r.filled(0.0)}, {r.kind} {number}, 0")
+            r.put(number, last, i)
+
         r.loop(r.size(n), convert)
 
     short_columns.where_short(r, n, lambda: short_columns.eliminate(r, out, n), call)

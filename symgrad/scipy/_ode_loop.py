@@ -82,7 +82,7 @@ class State(NamedTuple):
 
 
 def first_slope_and_step(
-    method: Method, slope: Slope, t: Any, y: Any, h: Any, control: Control
+    order: int, slope: Slope, t: Any, y: Any, h: Any, control: Control
 ) -> tuple[Any, Any]:
     """Return the slope at the beginning and the length of the first step: ``h``, unless it is nan.
 
@@ -110,7 +110,7 @@ def first_slope_and_step(
         d2 = size(f1 - f) / h0
         flat = (d1 <= 1e-15) & (d2 <= 1e-15)
         steep = np.where(flat, 1.0, np.maximum(d1, d2))
-        h1 = np.where(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / steep) ** (1 / (method.order + 1)))
+        h1 = np.where(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / steep) ** (1 / (order + 1)))
         longest = np.where(control.longest < span, control.longest, span)  # a nan bounds nothing
         return np.minimum(np.minimum(100 * h0, h1), longest)
 
@@ -218,7 +218,7 @@ def begun(
     method: Method, slope: Slope, t: Any, y: Any, h: Any, rejected: Any, control: Control
 ) -> State:
     """Return where the integration begins; ``h`` is nan where the step is to be chosen."""
-    f, chosen = first_slope_and_step(method, slope, t, y, h, control)
+    f, chosen = first_slope_and_step(method.order, slope, t, y, h, control)
     chosen = np.where(control.bound == t, 1.0, chosen)  # there is none
     chosen = stop_gradient(np.where(control.bound < t, -chosen, chosen))
     return State(t, y, f, chosen, chosen, 0.0, 1.0, rejected, RUNNING, 0)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from ._ode_newton import Implicit
 from ._ode_radau import Radau
 from ._ode_series import Taylor
 from ._ode_steps import Method, OneByOne, Step, brief, mean_square, weighted
-from ._ode_structure import Slope, System, full
+from ._ode_structure import Slope, Solve, System, full
 
 
 def following(
@@ -219,14 +219,7 @@ class Rosenbrock(OneByOne):
         return self._in_a_loop(slope, t, y, f, h, solve, by_time)
 
     def _one_by_one(
-        self,
-        slope: Slope,
-        t: Any,
-        y: Any,
-        f: Any,
-        h: Any,
-        solve: Callable[[Any], Any],
-        by_time: Any,
+        self, slope: Slope, t: Any, y: Any, f: Any, h: Any, solve: Solve, by_time: Any
     ) -> list[Any]:
         stages: list[Any] = []
         for k, (a, c, d) in enumerate(zip(self.a, self.c, self.d, strict=True)):
@@ -237,14 +230,7 @@ class Rosenbrock(OneByOne):
         return stages
 
     def _in_a_loop(
-        self,
-        slope: Slope,
-        t: Any,
-        y: Any,
-        f: Any,
-        h: Any,
-        solve: Callable[[Any], Any],
-        by_time: Any,
+        self, slope: Slope, t: Any, y: Any, f: Any, h: Any, solve: Solve, by_time: Any
     ) -> Step:
         """Return the step of a longer state: its code is compiled once, not for each stage.
 

@@ -8,6 +8,7 @@ needs, a new Jacobian or another length. Lengths, orders, tests and counts of th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -130,7 +131,7 @@ def _zeros_like(x: Any) -> Any:
     return traced_numpy.zeros(x.shape, x.dtype)
 
 
-class Implicit:
+class Implicit(ABC):
     """What both methods have in common.
 
     Attributes
@@ -149,7 +150,7 @@ class Implicit:
 
     def begun(self, slope: Slope, system: System, t: Any, y: Any, h: Any, control: Control) -> Any:
         """Return where the integration begins; ``h`` is nan where the step is to be chosen."""
-        f, length = first_slope_and_step(self, slope, t, y, h, control)  # type: ignore[arg-type]
+        f, length = first_slope_and_step(self.order, slope, t, y, h, control)
         jacobian = system.zeros(y)
         start = Progress(
             t=1.0 * t, y=y, length=length, jacobian=jacobian,
@@ -160,25 +161,25 @@ class Implicit:
         )  # fmt: skip
         return self.first(start, f, length * np.sign(control.bound - t))
 
+    @abstractmethod
     def first(self, start: Progress, f: Any, h: Any) -> Any:
         """Return the method's state at the beginning; its part ``at`` is ``start``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def factors(self, system: System, jacobian: Any, unit: Any) -> list[Any]:
         """Return the factors of the matrices of a step, by its length or what stands for it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def attempt(self, slope: Slope, system: System, state: Any, control: Control) -> Any:
         """Return the state after one more attempt."""
-        raise NotImplementedError
 
+    @abstractmethod
     def kept(self, state: Any) -> tuple[Any, Any]:
         """Return what the polynomial of the last step follows from, (k, n), and its order."""
-        raise NotImplementedError
 
+    @abstractmethod
     def polynomials(self, kept: Any, orders: Any) -> Any:
         """Return q of some steps: ``y(t + x*h) = y + q[..., 0]*x + q[..., 1]*x**2 + ...``."""
-        raise NotImplementedError
 
     def aimed(self, at: Progress, control: Control) -> Aim:
         """Return where the next attempt goes to."""

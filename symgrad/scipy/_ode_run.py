@@ -192,8 +192,8 @@ class NewtonRun:
     ----------
     rule:
         The method.
-    t, y:
-        The time that has been reached, and the state at the beginning.
+    t, bound, y:
+        The time that has been reached, the one at the end, and the state at the beginning.
     message:
         Why there is no way on, once there is none.
     evaluated:
@@ -209,7 +209,7 @@ class NewtonRun:
         self.programs, more = structured(method, vectorized, fun, t, y, args)
         self.args = *more, *args
         self.given = float(t), y, float(h), bound, rtol, atol, longest, np.int64(most)
-        self.t, self.y, self.most = float(t), y, int(most)
+        self.t, self.y, self.bound, self.most = float(t), y, bound, int(most)
         self.steps = 0
         self.message: str | None = None
         self.evaluated = 0, 0, 0
@@ -244,7 +244,7 @@ class NewtonRun:
     @property
     def going(self) -> bool:
         """Whether there are more steps."""
-        return self.message is None and self.t != self.given[3]
+        return self.message is None and self.t != self.bound
 
     def _whole(self, dense: bool) -> tuple[Any, ...]:
         """Return what there is of all steps."""
@@ -263,7 +263,7 @@ class NewtonRun:
         """Return which of the times were reached, and the states there."""
         t, y = self.t, self.y
         ends, states, kept, numbers = self._whole(dense=True)
-        forward = np.sign(self.given[3] - t)
+        forward = np.sign(self.bound - t)
         reached = times[forward * times <= forward * self.t]
         if not len(ends):
             return reached, np.broadcast_to(y, (len(reached), y.size))

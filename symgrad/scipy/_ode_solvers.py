@@ -69,8 +69,9 @@ class Compiled(scipy.integrate.OdeSolver):  # type: ignore[misc]
         self.queue: Any = iter(())
         self.looked = 0
 
-    def entered(self, tried: Any) -> None:
+    def entered(self, *told: Any) -> None:
         """Note what the loop says of a step."""
+        (tried,) = told
         self.nfev, self.njev, self.nlu = self.run.counts(int(tried), self.looked)
 
     def _step_impl(self) -> tuple[bool, str | None]:
@@ -158,9 +159,9 @@ class Newton(Compiled):
         super().__init__(fun, t0, y0, t_bound, **options)
         self.njev = 1  # before the first step
 
-    def entered(self, kept: Any, numbers: Any) -> None:  # type: ignore[override]
-        self.kept, self.degree = kept, numbers[0]
-        self.nfev, self.njev, self.nlu = map(int, numbers[1:])
+    def entered(self, *told: Any) -> None:
+        self.kept, (self.degree, *counts) = told
+        self.nfev, self.njev, self.nlu = map(int, counts)
 
     def _dense_output_impl(self) -> Polynomial:
         q = self.run.rule.polynomials(self.kept, self.degree)

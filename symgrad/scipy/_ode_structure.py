@@ -31,6 +31,7 @@ from .._ops.linear import LU, SOLVE
 from .._trace import SHORT_LAST_AXIS, as_node
 
 Slope = Callable[[Any, Any], Any]
+Solve = Callable[[Any], Any]
 
 #: Up to this size a matrix is inverted by Gauss and Jordan, up to ``TINY`` by straight code, in
 #: registers: the time to compile that grows like the cube of the size.

@@ -136,6 +136,8 @@ def _compiled(
     if times.dtype.kind not in "iuf" or y.dtype.kind not in "iuf":
         return None
     slope, ends = _slope(func, tfirst), (times.item(0), times.item(-1))
+    if ends[0] == ends[1]:
+        return None
     options = _control(rtol, atol, {"first_step": h0, "max_step": hmax})
     try:
         if (

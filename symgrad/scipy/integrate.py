@@ -1,9 +1,9 @@
 """``scipy.integrate``, compiled: initial value problems and integrals as machine code.
 
 ``solve_ivp`` has SciPy's signature, results and messages. The right-hand side and the loop over
-steps are one kernel; steps are those of SciPy. In traced code ``odeint``, ``quad``, ``quad_vec``,
-``fixed_quad``, ``dblquad``, ``tplquad``, ``nquad``, ``tanhsinh`` are part of the program, too, with
-derivatives by parameters and limits.
+steps are one kernel; steps are those of SciPy. ``odeint`` is compiled in the same way. In traced
+code ``quad``, ``quad_vec``, ``fixed_quad``, ``dblquad``, ``tplquad``, ``nquad``, ``tanhsinh`` are
+part of the program, too, with derivatives by parameters and limits.
 
 Examples
 --------

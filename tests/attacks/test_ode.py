@@ -11,7 +11,7 @@ import pytest
 import scipy.integrate
 
 import symgrad as sg
-from symgrad.scipy.integrate import Tsit5, solve_ivp
+from symgrad.scipy.integrate import Tsit5, odeint, solve_ivp
 
 METHODS = ("RK23", "RK45", "DOP853", "Tsit5")
 IMPLICIT = ("BDF", "Radau")
@@ -339,3 +339,55 @@ def test_stiff(attack: Any) -> None:
             )
             assert found.success
             np.testing.assert_allclose(found.y, exact.y, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.attack(quick=2, whole=1000, judge="SciPy's odeint, to its tolerances")
+def test_odeint(attack: Any) -> None:
+    """``odeint`` on the same random systems, at times in any form, once more after a change."""
+    for case in attack:
+        with case:
+            given, data = problem(case.rng)
+            n = len(given.y0)
+            ends = np.array([float(x) for x in given.span])
+            times = np.linspace(*ends, int(case.rng.choice([1, 2, 5, 30])))
+            if case.rng.integers(4) == 0:
+                times = np.sort(np.append(times, times[-1:]))  # once more, and maybe turned
+            first = bool(case.rng.integers(2))
+            args = given.options.get("args", ())
+            plain = given.fun
+            fun = plain if first else lambda y, t, *args, plain=plain: plain(t, y, *args)
+            options = {"args": args, "tfirst": first}
+            if case.rng.integers(3) == 0:
+                options["rtol"] = 1e-6
+            case.tally(as_odeint(fun, given.y0, times, options, given.rough or n == 0))
+            for array in data:
+                array *= 0.5
+            as_odeint(fun, given.y0, times, options, given.rough or n == 0)
+
+
+def as_odeint(fun: Any, y0: Any, times: Any, options: Any, rough: bool) -> str:
+    """Solve by both; return what is to be counted."""
+    found: list[Any] = []
+    for solve in (scipy.integrate.odeint, odeint):
+        with warnings.catch_warnings(record=True) as told, np.errstate(all="ignore"):
+            warnings.simplefilter("always")
+            try:
+                found.append(solve(fun, y0, times, **options))
+            except Exception as error:  # noqa: BLE001
+                found.append(error)
+        lost = any(issubclass(w.category, scipy.integrate.ODEintWarning) for w in told)
+    expected, ours = found
+    if isinstance(expected, Exception):
+        assert type(ours) is type(expected)
+        assert str(ours) == str(expected)
+        return "the same error"
+    if isinstance(ours, Exception):
+        raise ours
+    assert ours.shape == expected.shape
+    assert ours.dtype == expected.dtype
+    if rough or lost:
+        return "rough"
+    size = 1 + np.abs(expected).max(initial=0.0)
+    asked = 1e-4 if "rtol" in options else 1e-5
+    np.testing.assert_allclose(ours, expected, rtol=asked, atol=asked * size)
+    return "close"
