@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from .._graph import Node
-from .._op import Placing
+from .._op import Gather, Placing
 from .._runtime._interface import constant_text, llvm_type, memory_text
 from .._shapes import Dimension, as_expr, dim_product
 from ._cut import Cut
@@ -20,7 +20,7 @@ from ._fold import (
     result_index,
 )
 from ._llvm_module import Module
-from ._loops import BLOCK, Frame, Loops, function_text
+from ._loops import BLOCK, FEW, Frame, Loops, function_text
 from ._plan import Nest, Store
 from ._values import Index, Place, Values
 from ._windows import Slide, windows
@@ -105,7 +105,7 @@ class NestWriter:
             self.finish_value(task)
             marks.append(len(e.lines[-1]))
         self.prefetch()
-        if self.writes_small_parts():
+        if self.writes_small_parts() or self.gathers_short_rows():
             self.loops.turn = 1
         body = self.loops.assemble(
             self.before, self.after, self.block if self.blocked else None, marks, free
@@ -124,6 +124,19 @@ class NestWriter:
         """
         found = [dim_product(s.target.shape) for s in self.nest.stores if s.part is not None]
         return any(isinstance(count, int) and count <= SPAN for count in found)
+
+    def gathers_short_rows(self) -> bool:
+        """Tell whether loops of few fixed turns read short rows at computed places.
+
+        LLVM writes a row's turns out, and then takes the loop around them by vectors, each element
+        of which it loads by itself and puts in its place. That is no faster, and takes as long to
+        compile as hundreds of other instructions: 50 of the 550 ms of a solver for a band of five
+        diagonals.
+        """
+        *around, extent = self.nest.domain or (0,)
+        few = all(isinstance(d, int) and d < FEW.stop for d in around) and isinstance(extent, int)
+        row = few and 1 < extent < FEW.start and self.loops.innermost > self.loops.outermost
+        return row and any(isinstance(n.op, Gather) for n in self.nest.nodes)
 
     def is_short(self) -> bool:
         """Tell whether the body, which is written, is short, and calls nothing."""
