@@ -29,7 +29,7 @@ from ._ode_newton import Implicit
 from ._ode_radau import Radau
 from ._ode_series import Taylor
 from ._ode_steps import Method, OneByOne, Step, brief, mean_square, weighted
-from ._ode_structure import Slope, Solve, System, full
+from ._ode_structure import Slope, Solve, System, full, inline
 
 
 def following(
@@ -208,9 +208,9 @@ class Rosenbrock(OneByOne):
 
     def step(self, slope: Slope, t: Any, y: Any, f: Any, h: Any) -> Step:
         shift = 1 / (h * self.gamma)
-        factors = self.system.factors(self.system.jacobian(slope, t, y), shift)
+        factors = self.system.factors(self.system.jacobian(inline(slope), t, y), shift)
         solve = functools.partial(self.system.solve, factors)
-        by_time = jvp(lambda time: slope(time, y), (t,), (np.float64(1.0),))[1]
+        by_time = jvp(lambda time: inline(slope)(time, y), (t,), (np.float64(1.0),))[1]
         small = isinstance(y.shape[0], int) and y.shape[0] <= STRAIGHT
         if self.system is full and small and brief(slope, t, y):
             stages = self._one_by_one(slope, t, y, f, h, solve, by_time)

@@ -10,31 +10,27 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .. import numpy as traced_numpy
 from .._api._control_flow import Following
 from .._api._control_syntax import converted
 from .._api._matrices import jacobian
-from .._api._raised import raising
 from .._api._sparse import SparseFunction
 from .._api._sparse_body import sparse_body
 from .._api._transforms import compile as compiled
 from .._api._transforms import vmap
-from .._graph import Input, Node
-from .._state import now
-from .._trace import Traced, as_node, substitute
-from ..errors import ArgumentError, ShapeError, SparsityWarning, SymgradError
+from ..errors import SparsityWarning, SymgradError
 from ._ode_loop import TOO_SMALL, Control, State, begun, interpolant, march, next_length, visit
 from ._ode_methods import METHODS, NEWTON, Rosenbrock
 from ._ode_newton import march as march_anew
+from ._ode_slope import RightHandSide
 from ._ode_steps import Method
-from ._ode_structure import Kind, Slope, arrays_of, structure_of, system_of
+from ._ode_structure import Kind, arrays_of, structure_of, system_of
 
 #: Most kinds of functions whose loops are kept.
 KEPT = 256
@@ -45,69 +41,6 @@ SHORT = 64
 
 #: Up to this size nobody looks for that.
 UNSTRUCTURED = 16
-
-
-def slope_of(fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool = False) -> Slope:
-    """Return the right-hand side as a function of time and state alone, of the state's shape.
-
-    It is traced once: steps, their derivatives and the first one's length ask for it again and
-    again, and its graph with another time and state in it takes a sixth of the time.
-    """
-    fun = raising(fun)  # here, as ``held`` has to be the user's own code: tracing adapts that
-    graphs: dict[Any, tuple[list[Node], Node] | None] = {}
-
-    def slope(t: Any, y: Any) -> Any:
-        if vectorized:
-            found = traced_numpy.asarray(fun(t, y[:, np.newaxis], *args))
-            found = np.reshape(found, (-1,))
-        else:
-            found = traced_numpy.asarray(fun(t, y, *args))
-        if found.ndim == 0:
-            found = np.broadcast_to(found, y.shape)
-        if found.ndim != 1:
-            raise ShapeError(
-                f"the right-hand side has shape {found.shape} for a state of shape {y.shape}"
-            )
-        if found.dtype.kind == "c" and y.dtype.kind != "c":
-            raise ArgumentError(
-                "the right-hand side is complex and the state is real: pass y0 as complex numbers"
-            )
-        if found.shape != y.shape:
-            found = found + 0 * y  # of another length: NumPy's error
-        return found.astype(y.dtype)
-
-    def again(t: Any, y: Any) -> Any:
-        if not isinstance(y, Traced):
-            return slope(t, y)
-        given = [as_node(t), y.node]
-        kinds = tuple((x.shape, x.dtype) for x in given)
-        if kinds not in graphs:
-            graphs[kinds] = _opened(slope, kinds)
-        known = graphs[kinds]
-        if known is None:
-            return slope(t, y)
-        inputs, found = known
-        return Traced(*substitute([found], dict(zip(inputs, given, strict=True))))
-
-    return again
-
-
-def _opened(slope: Slope, kinds: Sequence[Any]) -> tuple[list[Node], Node] | None:
-    """Return a right-hand side's graph, and its inputs; None if it is not to be traced by itself.
-
-    Then it decides by numbers, or writes to the state of the one who calls it, or is wrong.
-    """
-    inputs: list[Node] = [Input(name, *kind) for name, kind in zip("ty", kinds, strict=True)]
-    t, y = map(Traced, inputs)
-    examples = now().examples
-    refusal = examples and examples.refusal
-    try:
-        found = as_node(slope(t, y))
-    except Exception:  # noqa: BLE001 - told by the call that is not by itself
-        if examples is not None:
-            examples.refusal = refusal
-        return None
-    return (inputs, found) if y.node is inputs[1] else None
 
 
 def judged(state: State) -> State:
@@ -175,7 +108,7 @@ class Programs(Held):
         self.kind = kind
         #: The pattern of the last Jacobian, and what systems with it are.
         self.structure: tuple[Any, Kind, tuple[Any, ...]] = (None, None, ())
-        held: Callable[..., Any] = slope_of
+        held: Callable[..., Any] = RightHandSide
 
         def sized(y: Any) -> Any:
             return y if size is None else np.reshape(y, (size,))
@@ -195,7 +128,7 @@ class Programs(Held):
             most: Any, times: Any, states: Any, tries: Any, *args: Any,
         ) -> Any:  # fmt: skip
             control, terms = Control(bound, rtol, atol, longest), terms_of(args[:count])
-            slope = slope_of(held, args[count:], vectorized)
+            slope = RightHandSide(held, args[count:], vectorized)
             start = judged(begun(terms, slope, t, sized(y), h, rejected, control))
             rows = times, states, tries
             state, written, *rows = march(terms, slope, start, control, most, rows)
@@ -206,7 +139,8 @@ class Programs(Held):
             times: Any, states: Any, kept: Any, numbers: Any, *args: Any,
         ) -> Any:  # fmt: skip
             control, system = Control(bound, rtol, atol, longest), system_of(kind, args[:count])
-            slope, rule = slope_of(held, args[count:], vectorized), NEWTON[method]
+            slope = RightHandSide(held, args[count:], vectorized).inline
+            rule = NEWTON[method]
             start = rule.begun(slope, system, t, sized(y), h, control)
             rows = times, states, kept, numbers
             state, written, *rows = march_anew(rule, slope, system, start, control, most, rows)
@@ -219,18 +153,18 @@ class Programs(Held):
             most: Any, times: Any, *args: Any,
         ) -> Any:  # fmt: skip
             control, terms = Control(bound, rtol, atol, longest), terms_of(args[:count])
-            slope = slope_of(held, args[count:], vectorized)
+            slope = RightHandSide(held, args[count:], vectorized)
             start = judged(begun(terms, slope, t, sized(y), h, rejected, control))
             every = np.concatenate([times, np.stack([bound])])
             states, late, looked, state, _ = visit(terms, slope, start, control, most, every)
             return (*left(terms, state, np.sum(~late[:-1]), looked[-2]), states[:-1])
 
         def run_interpolants(t: Any, y: Any, end: Any, *args: Any) -> Any:
-            terms, slope = terms_of(args[:count]), slope_of(held, args[count:], vectorized)
+            terms, slope = terms_of(args[:count]), RightHandSide(held, args[count:], vectorized)
             return vmap(lambda *step: interpolant(terms, slope, *step))(t, y, end)
 
         def run_slope(t: Any, y: Any, *args: Any) -> Any:
-            return slope_of(held, args, vectorized)(t, sized(y))
+            return RightHandSide(held, args, vectorized).inline(t, sized(y))
 
         def hold(fun: Callable[..., Any]) -> None:
             nonlocal held

@@ -112,11 +112,16 @@ def brief(slope: Slope, t: Any, y: Any) -> bool:
 
 def is_brief(f: Any, t: Any, y: Any) -> bool:
     """Tell whether ``f`` is a short program of time and state, or computed with numbers."""
+    return length(f, t, y) < BRIEF
+
+
+def length(f: Any, t: Any, y: Any) -> int:
+    """Return how many steps ``f`` is of time and state; 0 if it is computed with numbers."""
     found, given = (flatten_traced(x)[0] for x in (f, (t, y)))
     if not any(map(is_traced, found)):
-        return True
+        return 0
     order = topological(map(as_node, found))
-    return sum(map(_length, dependents(order, list(map(as_node, given))))) < BRIEF
+    return sum(map(_length, dependents(order, list(map(as_node, given)))))
 
 
 def _length(node: Node) -> int:

@@ -94,6 +94,12 @@ def _moved(primals: Any, tangents: Any) -> Any:
     return inverse, -(inverse @ tangents[0] @ inverse)
 
 
+def inline(slope: Slope) -> Slope:
+    """Return a slope whose steps are seen where it is called, for its derivatives."""
+    found: Slope = getattr(slope, "inline", slope)
+    return found
+
+
 class System(Protocol):
     """How systems with ``shift*I - J`` are solved; the shift may be complex."""
 

@@ -15,8 +15,8 @@ from ..errors import UnsupportedError
 from ._ode_events import Watch, given_out
 from ._ode_loop import Control, Visits, begun, visit
 from ._ode_methods import METHODS, NAMES, Rosenbrock, suited
-from ._ode_programs import slope_of
 from ._ode_run import LEAST, MOST
+from ._ode_slope import RightHandSide
 from ._ode_solvers import COMPLEX
 from ._ode_steps import OdeResult, checked_times
 from ._ode_structure import Band, full
@@ -167,7 +167,7 @@ def solve_traced(
     # The clock of the loop has no derivatives. That of what begins later is that of the lag,
     # which is zero.
     lag = 1.0 * begin - clock
-    plain = slope_of(fun, args, vectorized)
+    plain = RightHandSide(fun, args, vectorized).inline
     rtol, atol = (stop_gradient(_numbers(options.get(*x))) for x in TOLERANCES)
     control = Control(bound, rtol, atol, stop_gradient(options.get("max_step", np.inf)))
     h, most = stop_gradient(options.get("first_step", np.nan)), options.get("max_steps", MOST)
