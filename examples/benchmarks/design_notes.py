@@ -2,8 +2,8 @@
 
     python examples/benchmarks/design_notes.py [--quick] [SECTION ...]
 
-Sections: long, text, jacobian, cache, recompute, shifted, borders, nested, turns, equal, apart,
-levels; all by default. Times are the least of several runs where a run is short. The
+Sections: long, text, jacobian, cache, vectors, recompute, shifted, borders, nested, turns, equal,
+apart, levels; all by default. Times are the least of several runs where a run is short. The
 sections change settings of the compiler that are not public, to measure what was not chosen.
 """
 
@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -29,9 +30,19 @@ import symgrad as sg
 from symgrad import _pipeline
 from symgrad._api import _jacobian
 from symgrad._compile import _function, _llvm
-from symgrad._lower import _borders, _llvm_module, _nest, _overwritten, _plan, _unit, _windows
+from symgrad._lower import (
+    _borders,
+    _llvm_module,
+    _nest,
+    _overwritten,
+    _plan,
+    _unit,
+    _unroll,
+    _windows,
+)
 from symgrad._pipeline import legal, lower
 from symgrad._runtime import MISS
+from symgrad.scipy import _ode_at_once, _ode_programs
 from symgrad.scipy.integrate import solve_ivp
 
 
@@ -239,6 +250,57 @@ def cache(quick: bool) -> None:
             ]  # fmt: skip
         trace = min(float(r[0]) for r in runs)
         row(f"{operations} operations", f"{trace:.3f}", *(f"{float(r[1]):.3f}" for r in runs))
+
+
+# ---------------------------------------------------------------- short axes
+
+
+def vectors(quick: bool) -> None:
+    """Arrays of one short vector or a small matrix, in loops and in parts."""
+
+    def layers(x: Any, a: Any) -> Any:
+        return np.sum(np.tanh(a @ np.tanh(a @ x)))
+
+    def products(x: Any, a: Any) -> Any:
+        return np.sum(sg.scan(lambda c, _: (a @ c / (1 + np.sum(c * c)), None), x, None, 50)[0])
+
+    def kalman(x: Any, a: Any) -> Any:
+        def step(carry: Any, _: Any) -> Any:
+            m, p = carry
+            m, p = a @ m, a @ p @ a.T + np.eye(len(m))
+            gain = p[:, 0] / (p[0, 0] + 1)
+            return (m - gain * m[0], p - np.outer(gain, p[0])), None
+
+        return np.sum(sg.scan(step, (x, np.eye(len(x))), None, length=20)[0][0])
+
+    def relaxed(t: Any, y: Any, a: Any) -> Any:
+        return a @ (1 - y) - 100 * y**3
+
+    def cases(n: int) -> Iterator[tuple[str, Callable[[], Callable[[], Any]]]]:
+        x, near = np.linspace(0.1, 1.0, n), np.arange(n) / n
+        a = (np.eye(n) + np.outer(near, near)) / n
+        yield "Hessian of two layers", lambda: partial(sg.hessian(layers), x, a)
+        yield "gradient of 50 products", lambda: partial(sg.grad(products), x, a)
+        yield "gradient of 20 Kalman steps", lambda: partial(sg.grad(kalman), x, a)
+        for method in ("Rodas5P", "BDF", "Radau"):
+            yield (
+                f"a solution by {method}",
+                partial(partial, solve_ivp, relaxed, (0.0, 1.0), x, method, args=(a,)),
+            )
+
+    print("vectors: us a call, and ms of the first")
+    row("", "loops", "first", "parts", "first")
+    for n in (8,) if quick else (8, 12, 16):
+        for name, make in cases(n):
+            found = []
+            for most in (_unroll.MOST_ALONE, _unroll.SHORT_LAST_AXIS):
+                with setting(_unroll, "MOST_ALONE", most):
+                    _ode_programs._programs.cache_clear()
+                    _ode_at_once._known.clear()
+                    run = make()
+                    first = seconds(run)
+                    found += [f"{1e6 * seconds(run, repeats=200):.2f}", f"{1e3 * first:.0f}"]
+            row(f"{name}, {n} numbers", *found)
 
 
 # ---------------------------------------------------------------- store or recompute
@@ -596,6 +658,7 @@ SECTIONS = {
         text,
         jacobian,
         cache,
+        vectors,
         recompute,
         shifted,
         borders,

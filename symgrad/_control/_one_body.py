@@ -120,17 +120,17 @@ class _Forms:
 
     def _read(self, body: Body) -> tuple[str, list[Literal]]:
         places = {x: k for k, x in enumerate(body.inputs)}
-        lines = [f"{x.shape}{x.dtype}" for x in body.inputs]
+        lines = [f"{x.shape}{x.dtype.str}" for x in body.inputs]
         numbers: list[Literal] = []
 
         def place(x: Node) -> str:
-            return f"={x.dtype}{value_text(x)}" if isinstance(x, Literal) else str(places[x])
+            return f"={x.dtype.str}{value_text(x)}" if isinstance(x, Literal) else str(places[x])
 
         def operand(user: Node, x: Node) -> str:
             if not _is_number(user, x):
                 return place(x)
             numbers.append(x)
-            return str(x.dtype)
+            return str(x.dtype.str)
 
         for node in topological(body.outputs):
             if node in places or isinstance(node, Literal):
@@ -139,7 +139,7 @@ class _Forms:
             text, own = self.of(node)
             numbers += own
             lines.append(
-                f"{node.op.name}({operands}){text}{node.shape}{node.dtype}{value_text(node)}"
+                f"{node.op.name}({operands}){text}{node.shape}{node.dtype.str}{value_text(node)}"
             )
             places[node] = len(places)
         lines += map(place, body.outputs)

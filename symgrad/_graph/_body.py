@@ -53,7 +53,7 @@ class Body:
             if isinstance(node, Input) and number[node] >= len(self.inputs):
                 raise AssertionError(f"the body does not bind its input {node.name!r}")
             operands = [number[x] for x in node.operands]
-            kind = f"{node.op.name}{operands}{node.items}{node.shape}{node.dtype}"
+            kind = f"{node.op.name}{operands}{node.items}{node.shape}{node.dtype.str}"
             digest.update(f"{kind}{value_text(node)};".encode())
         digest.update(str([number[x] for x in self.outputs]).encode())
         self.sizes = frozenset(sizes)

@@ -35,6 +35,9 @@ MOST_PARTS, MOST_NODES = 64, 2000
 #: as so many other ops.
 WIDE, CALL = 8, 10
 
+#: Up to this length axes of arrays without a long one are unrolled: longer ones fill a register.
+MOST_ALONE = WIDE - 1
+
 Place = tuple[int, ...]
 Parts = dict[Place, Node]
 
@@ -91,10 +94,16 @@ def _written_out(outputs: Sequence[Node]) -> list[Node]:
 
 
 def short(shape: Shape) -> tuple[int, ...]:
-    """Return the axes to unroll."""
+    """Return the axes to unroll.
+
+    Axes that fill a vector register are among them only beside long ones: by themselves they are
+    a vector or two in a loop, where their parts would be as many scalars.
+    """
     if 0 in shape:
         return ()
-    axes = [k for k, d in enumerate(shape) if isinstance(d, int) and 2 <= d <= SHORT_LAST_AXIS]
+    alone = all(isinstance(d, int) and d <= SHORT_LAST_AXIS for d in shape)
+    most = MOST_ALONE if alone else SHORT_LAST_AXIS
+    axes = [k for k, d in enumerate(shape) if isinstance(d, int) and 2 <= d <= most]
     while math.prod(int(shape[k]) for k in axes) > MOST_PARTS:
         axes.remove(max(axes, key=lambda k: (shape[k], -k)))
     return tuple(axes)
