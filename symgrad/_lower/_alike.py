@@ -7,6 +7,7 @@ other arrays, lengths and factors, and LLVM takes milliseconds for each of them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -61,10 +62,12 @@ def _shared(functions: Iterable[str], turns: Sequence[int]) -> Iterator[str]:
     """
     instead: dict[str, str] = {}
     known: dict[str, str] = {}
+    functions = list(functions)
+    lines = Counter(text.count("\n") for text in functions)  # what is equal has as many
     for text in functions:
         text = _CALLED.sub(lambda m: f"@{instead.get(m[1], m[1])}", text)
         own = _OWN.match(text)
-        if own is not None:
+        if own is not None and lines[text.count("\n")] > 1:
             first = known.setdefault(_unnamed(text, own[1], turns), own[1])
             if first != own[1]:
                 instead[own[1]] = first
@@ -122,9 +125,11 @@ def _with_numbers(functions: list[str], turns: Sequence[int], once: str) -> Iter
     short, and faster with its numbers.
     """
     families: dict[str, list[_Parts]] = {}
-    for text in functions:
+    loops = [text for text in functions if ".next = add" in text]
+    lines = Counter(text.count("\n") for text in loops)
+    for text in loops:
         head = _HEAD.match(text)
-        if head is not None and ".next = add" in text:
+        if head is not None and lines[text.count("\n")] >= FAMILY:
             parts = _Parts.of(text, head[1])
             marked = parts.with_operands([f"<{kind}>" for kind in parts.types])
             families.setdefault(_unnamed(marked, head[1], turns), []).append(parts)
