@@ -20,6 +20,7 @@ V, W = RNG.normal(size=4) + 3, RNG.normal(size=3)
 A, S, B = well(4, 4), definite(4), RNG.normal(size=(4, 2))
 R, UNIT = definite(2), np.eye(4)
 T, C = definite(4) + np.diag(np.arange(4.0)), 0.4 * RNG.normal(size=(4, 4))
+FREE = np.array([[1.0, 0.1], [0.0, 1.0]])  # place and velocity, a step later
 
 
 def both_parts(a: Any) -> Any:
@@ -82,6 +83,14 @@ CASES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "are by input": (lambda b: sl.solve_continuous_are(C, b, S, R), B),
     "discrete are": (lambda a: sl.solve_discrete_are(a, B, S, R), C),
     "discrete are by weights": (lambda r: sl.solve_discrete_are(C, B, S, both_parts(r)), R),
+    "discrete are, moving freely": (
+        lambda q: sl.solve_discrete_are(FREE, FREE[:, 1:], np.diag(q), q[:1, None]),
+        np.array([0.5, 1.5]),
+    ),
+    "are, moving freely": (
+        lambda q: sl.solve_continuous_are(FREE - np.eye(2), FREE[:, 1:], np.diag(q), q[:1, None]),
+        np.array([0.5, 1.5]),
+    ),
 }
 FACTORS = sl.lu_factor(A)
 

@@ -143,8 +143,11 @@ def solve_continuous_are(
 
 
 def _discrete_terms(x: Any, a: Any, b: Any, q: Any, r: Any) -> list[Any]:
-    across = b.T @ x @ a
-    return [a.T @ x @ a, -x, -(across.T @ np.linalg.solve(r + b.T @ x @ b, across)), q]
+    # Not the transpose of b.T @ x @ a: by an x that is not symmetric the derivative is then none
+    # of Lyapunov's, and singular where the determinant of a is 1 (what moves without friction).
+    return [
+        a.T @ x @ a, -x, -(a.T @ x @ b @ np.linalg.solve(r + b.T @ x @ b, b.T @ x @ a)), q,
+    ]  # fmt: skip
 
 
 def _by_doubling(a: Any, b: Any, q: Any, r: Any) -> Any:
