@@ -609,6 +609,34 @@ def test_a_solver_that_is_not_traced_meets_no_traced_value(solver: str, capfd: A
     assert not capfd.readouterr().err
 
 
+def _reaching(y: Any) -> Any:
+    event: Any = lambda t, y: y  # noqa: E731
+    event.terminal = True
+    return scipy.integrate.solve_ivp(lambda t, y: -y, (0.0, 1.0), y, events=event).t[-1]
+
+
+#: Solvers of one number that are given arrays, and what the error calls these.
+OF_ONE_NUMBER: dict[str, Callable[[Any], Any]] = {
+    "what brentq's function": lambda p: scipy.optimize.brentq(lambda x: x**2 - p, 0.0, 5.0),
+    "an end of brentq's bracket": lambda p: scipy.optimize.brentq(lambda x: x**2 - 2, 0.0, p),
+    "what newton's function": lambda p: scipy.optimize.newton(lambda x: x**2 - p, 1.0),
+    "what minimize_scalar's function": lambda p: (
+        scipy.optimize.minimize_scalar(lambda x: (x - p) ** 2).x
+    ),
+    "quad's integrand": lambda p: scipy.integrate.quad(lambda x: np.exp(-p * x), 0.0, 1.0)[0],
+    "a limit of an integral": lambda p: scipy.integrate.quad(np.exp, 0.0, p)[0],
+    "an event": _reaching,
+}
+
+
+@pytest.mark.parametrize("what", OF_ONE_NUMBER)
+def test_solvers_of_one_number_say_what_is_none(what: str) -> None:
+    """They said that an array could not be reshaped, or stacked."""
+    f = OF_ONE_NUMBER[what]
+    with pytest.raises(sg.errors.ShapeError, match=rf"{what}.* is one number, not an array"):
+        sg.grad(lambda p: np.sum(f(p)))(np.array([1.0, 2.0]))
+
+
 #: What is refused, and what computes the same, written as the error says.
 REPLACED: dict[str, tuple[Callable[..., Any], str]] = {
     "distinct": (lambda x: len(np.unique(x)), "1 + np.count_nonzero(np.diff(np.sort(x)))"),

@@ -314,7 +314,7 @@ def minimize_scalar(
 ) -> Any:  # fmt: skip
     """Minimise a function of a number."""
     name = str(method or ("brent" if bounds is None else "bounded")).lower()
-    f, given = function_of_numbers(fun, args), dict(options or {})
+    f, given = function_of_numbers(fun, args, "minimize_scalar"), dict(options or {})
     if name == "bounded":
         if bounds is None:
             raise ValueError("The `bounds` parameter is mandatory for method `bounded`.")

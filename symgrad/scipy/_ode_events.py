@@ -23,6 +23,7 @@ from ..errors import UnsupportedError
 from ._ode_loop import State, lost, polynomial
 from ._ode_steps import Method
 from ._ode_structure import Slope
+from ._replacing import one_number
 
 Event = Callable[[Any, Any], Any]
 
@@ -178,8 +179,8 @@ def _bound(event: Callable[..., Any], args: tuple[Any, ...]) -> Event:
     """Return an event as a function of time and state alone, which gives a number."""
 
     def value(t: Any, y: Any) -> Any:
-        found = 1.0 * traced_numpy.asarray(event(t, y, *args))
-        return np.reshape(found, ()) if found.ndim else found
+        found = event(t, y, *args)
+        return 1.0 * one_number(found, "an event", "y[0], not y or y[:1], or an event for each")
 
     return value
 

@@ -19,7 +19,7 @@ from .._trace._examples import attempt
 from ..errors import ArgumentError
 from ._given import given_numbers
 from ._panels import GK15, GK21, Norm, Panels, infinite, refined, summed
-from ._replacing import floats, refuse_option
+from ._replacing import floats, one_number, refuse_option
 
 Function = Callable[..., Any]
 
@@ -70,6 +70,7 @@ def integral(
     differentiated; by the limits it is the function's value there. So it is right for functions
     with jumps, too, and to any order.
     """
+    a, b = (one_number(x, "a limit of an integral", "sg.vmap of an integral") for x in (a, b))
     a, b = (1.0 * x if is_traced(x) else float(x) for x in (a, b))
     sign, rule, own = 1.0, GK21, f
     endless = [isinstance(x, float) and math.isinf(x) for x in (a, b)]
@@ -121,7 +122,7 @@ def _of_number(func: Function, args: tuple[Any, ...]) -> Function:
                 "quad: the integrand is complex: integrate np.real and np.imag of it, or pass "
                 "complex_func=True"
             )
-        return np.reshape(floats(y), ())
+        return one_number(floats(y), "quad's integrand", "quad_vec, which takes arrays")
 
     return f
 

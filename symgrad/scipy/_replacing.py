@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import numpy as traced_numpy
+from .._broadcast import show
 from .._ops.np_common import is_traced
 from .._state import now
+from .._trace import as_node
 from .._trace._namespace import holds
 from ..errors import ShapeError, UnsupportedError
 
@@ -122,6 +124,18 @@ def require_lengths(function: str, what: str, found: Any, wanted: Any) -> None:
     """Raise where a length is not that which another asks for; NumPy broadcasts one of 1."""
     if found != wanted:
         raise ShapeError(f"{function}: {what} do not fit, with a length of {found} for {wanted}")
+
+
+def one_number(value: Any, what: str, instead: str) -> Any:
+    """Return a number, or the only one of an array; ``what`` it is, if there are more."""
+    found = traced_numpy.asarray(value)
+    try:
+        return np.reshape(found, ()) if found.ndim else found
+    except ValueError:
+        raise ShapeError(
+            f"{what} is one number, not an array of shape {show(as_node(found).shape)}. "
+            f"Write instead: {instead}"
+        ) from None
 
 
 def refuse_option(function: str, option: str, value: Any, instead: str) -> None:

@@ -21,6 +21,7 @@ from .._ops.np_common import as_array
 from .._trace import Traced, as_node
 from ..errors import UnsupportedError
 from ._given import as_tuple
+from ._replacing import one_number
 
 #: SciPy's tolerances.
 XTOL, RTOL, MOST = 2e-12, 4 * float(np.finfo(float).eps), 100
@@ -33,10 +34,14 @@ def number(x: Any) -> Any:
     return Traced(as_node(np.reshape(x, ()), np.float64), float)
 
 
-def function_of_numbers(f: Callable[..., Any], args: Any) -> Function:
+#: What solves for more than a number.
+MANY = "sg.vmap of a function that solves for one number"
+
+
+def function_of_numbers(f: Callable[..., Any], args: Any, solver: str) -> Function:
     """Return a user's function of a number, which may return an array of one."""
-    rest = as_tuple(args)
-    return lambda x: 1.0 * np.reshape(f(number(x), *rest), ())
+    rest, what = as_tuple(args), f"what {solver}'s function returns"
+    return lambda x: 1.0 * one_number(f(number(x), *rest), what, MANY)
 
 
 class Search(NamedTuple):
@@ -144,7 +149,9 @@ def _bracketed(name: str) -> Callable[..., Any]:
         rtol: Any = RTOL, maxiter: Any = MOST, full_output: bool = False, disp: bool = True,
         k: int = 1,
     ) -> Any:  # fmt: skip
-        value = function_of_numbers(f, args)
+        value = function_of_numbers(f, args, name)
+        what = f"an end of {name}'s bracket"
+        a, b = (one_number(x, what, MANY) for x in (a, b))
         a, b = (stop_gradient(number(1.0 * x)) for x in (a, b))
         fa, fb = value(a), value(b)
 
@@ -219,7 +226,7 @@ def _iterated(
         raise UnsupportedError(f"{name}: in traced code x0 is real, not {x.dtype}")
     f: Function = lambda x: 1.0 * as_array(func(x, *rest))  # noqa: E731
     if not x.ndim:
-        f = function_of_numbers(func, args)
+        f = function_of_numbers(func, args, name)
 
     def derivative(given: Any, g: Function) -> Function:
         if callable(given):
