@@ -119,8 +119,8 @@ LEAKS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "asarray": (lambda x: OF.np.asarray(x), ("an array of numbers", "the traced argument x")),
     "item": (lambda x: x.item(), ("x.item()", "the value itself")),
     "format": (lambda x: f"{x[0]:.3f}", ("text", "sg.debug_print(x)")),
-    "assigned": (assigned, ("assigned into a plain array", "symgrad.numpy")),
-    "assigned row": (assigned_row, ("an array of numbers",)),
+    "assigned": (assigned, ("assigned into a plain array", "within the function")),
+    "assigned row": (assigned_row, ("an array of numbers", "made within the function")),
 }  # fmt: skip
 
 

@@ -134,8 +134,8 @@ def trace(
 
 ASSIGNED = (
     "a traced value was assigned into a plain array (`array[i] = x`), which holds numbers "
-    "only. Write instead: make the array by symgrad.numpy (zeros, array, zeros_like), or np.stack "
-    "of the parts"
+    "only. Write instead: make the array within the function, by symgrad.numpy (zeros, array, "
+    "zeros_like), or np.stack of the parts"
 )
 
 

@@ -204,7 +204,8 @@ class Numberless:
         self._leaked(
             "an array of numbers",
             "x.astype(np.float64) for np.float64(x), np.stack([x, y]) for np.array([x, y]), "
-            "symgrad.numpy.take(array, x) for array[x]",
+            "symgrad.numpy.take(array, x) for array[x], and for array[:] = x an array that is made "
+            "within the function (symgrad.numpy.zeros_like(array))",
         )
 
     def __reduce__(self) -> Any:
