@@ -41,6 +41,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "svd": (lambda a: np.abs(np.linalg.svd(a, full_matrices=False)[2]), (r((2, 3)),)),
     "pinv": (np.linalg.pinv, (well(3, 2),)),
     "lstsq": (lambda a, b: np.linalg.lstsq(a, b)[0], (well(4, 2), r(4))),
+    "lstsq of lower rank": (
+        lambda a, b: np.linalg.lstsq(np.stack([a, 2 * a]), b, -1)[0], (r(3), r(2))
+    ),
     "norm 2": (lambda a: np.linalg.norm(a, 2), (r((3, 2)),)),
     "nuclear norm": (lambda a: np.linalg.norm(a, "nuc"), (r((3, 2)),)),
     "cond": (np.linalg.cond, (np.diag([1.0, 3.0]) + 0.1 * r((2, 2)),)),

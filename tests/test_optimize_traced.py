@@ -545,9 +545,8 @@ def test_least_squares_in_a_box(shape: tuple[int, int]) -> None:
     for a, x, rest in zip(matrices, *solutions, strict=True):
         want, norm = so.nnls(a, right)
         np.testing.assert_allclose(rest, norm, atol=1e-9)
-        if shape[0] > shape[1]:  # else there are many
-            np.testing.assert_allclose(x, want, atol=1e-12)
-            assert np.array_equal(x == 0, want == 0)
+        np.testing.assert_allclose(x, want, atol=1e-12)
+        assert np.array_equal(x == 0, want == 0)
     a, along = matrices[0], rng.normal(size=shape)
     if shape[0] > shape[1]:
         for f in (
@@ -556,6 +555,54 @@ def test_least_squares_in_a_box(shape: tuple[int, int]) -> None:
         ):
             np.testing.assert_allclose(sg.compile(f)(a), f(a), atol=1e-10)
             np.testing.assert_allclose(sg.jvp(f, (a,), (along,))[1], _slope(f, a, along), atol=1e-6)
+
+
+def test_fits_that_start_outside_of_their_bounds() -> None:
+    times, box = np.arange(5.0), ([0.0, 0.0], [2.0, 2.0])
+
+    def nearest(y: Any, start: Any) -> Any:
+        return so.least_squares(lambda x: x - y[:2], start, bounds=box).x
+
+    def line(y: Any, start: Any) -> Any:
+        return so.curve_fit(lambda t, a, b: a * t + b, times, y, start, bounds=box)[0]
+
+    for f in nearest, line:
+        for function in f, sg.compile(lambda y, f=f: f(y, [5.0, 1.0])):
+            with pytest.raises(ValueError, match="outside of provided bounds"):
+                function(*(times, [5.0, 1.0])[: 2 if function is f else 1])
+        compiled = sg.compile(f)
+        assert np.all(np.isnan(compiled(times, np.array([5.0, 1.0]))))
+        inside = np.array([1.0, 2.0])
+        np.testing.assert_allclose(compiled(times, inside), f(times, inside), atol=1e-4)
+
+
+@pytest.mark.usefixtures("few_kernels")
+def test_of_many_least_squares_it_is_the_same_as_elsewhere() -> None:
+    rng = np.random.default_rng(4)
+    wide, along = rng.normal(size=(2, 3, 5))
+    inside = wide @ rng.random(5)  # what unknowns without a sign fit exactly, in many ways
+
+    def by_columns(a: Any) -> Any:
+        return so.nnls(a, inside)[0]
+
+    def shortest(a: Any) -> Any:
+        return so.lsq_linear(a, inside).x
+
+    def in_a_wide_box(a: Any) -> Any:
+        return so.lsq_linear(a, inside, (-9.0, 9.0)).x
+
+    for f in by_columns, shortest, in_a_wide_box:
+        np.testing.assert_allclose(sg.compile(f)(wide), f(wide), atol=1e-12)
+        found = sg.jvp(f, (wide,), (along,))[1]
+        np.testing.assert_allclose(found, _slope(f, wide, along), atol=1e-6)
+
+    def in_a_narrow_box(a: Any) -> Any:
+        return so.lsq_linear(a, inside, (-0.1, 0.7)).x
+
+    x, change = sg.jvp(in_a_narrow_box, (wide,), (along,))
+    assert np.all((x >= -0.1) & (x <= 0.7))
+    np.testing.assert_allclose(wide @ x, inside, atol=1e-9)
+    np.testing.assert_allclose(wide @ change, -along @ x, atol=1e-9)  # another that fits
 
 
 def test_assignments_are_places() -> None:

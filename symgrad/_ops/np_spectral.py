@@ -107,6 +107,8 @@ def is_number(value: Any) -> bool:
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     """Least squares: solution, residuals, rank, singular values."""
     x, y = matrix(a, "lstsq", square=False), as_float(as_array(b))
+    if rcond is not None:  # below zero LAPACK's own
+        rcond = np.where(as_array(rcond) < 0, float(np.finfo(x.dtype).eps), rcond)
     inverse, s, counts = _pinv(x, rcond)
     solution = inverse @ y
     m, n = x.shape[-2:]

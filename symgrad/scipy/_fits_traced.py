@@ -17,6 +17,7 @@ from .._api._matrices import jacobian
 from .._api._transforms import grad
 from .._ops.np_common import as_array
 from .._trace import Traced, as_node
+from .._trace._known import known_value
 from ..errors import ShapeError, UnsupportedError
 from ._descent import BOTH, RUNNING, Box, Model, Tests, box_of, descend, inverse, minimum
 from ._given import as_tuple, first_parameters
@@ -102,8 +103,11 @@ class Squares:
         self, x0: Any, tests: Tests, most: Any, box: Box | None = None
     ) -> tuple[Any, Any, Any, Any]:
         """Return x, whether it is a minimum, the status, and the number of steps."""
-        found = descend(self.model, vector(x0), tests, most, box)
+        start = vector(x0)
+        found = descend(self.model, start, tests, most, box)
         ok = (found.status > RUNNING) & (found.status <= BOTH)
+        if box is not None:
+            ok = ok & _starts_inside(start, box)
         return minimum(grad(self.cost), found.x, ok, box), ok, found.status, found.steps
 
 
@@ -116,7 +120,7 @@ def least_squares(
     residual = values_of(fun, args, kwargs)
     start = vector(x0)
     n = start.shape[0]
-    box = box_of(*_ends(bounds), n)
+    box = box_of(*ends_of(bounds), n)
     _check_method(method, loss)
     if isinstance(max_nfev, int) and max_nfev <= 0:
         raise ValueError("`max_nfev` must be None or positive integer.")
@@ -134,11 +138,22 @@ def least_squares(
     )  # fmt: skip
 
 
+def _starts_inside(start: Any, box: Box) -> Any:
+    """Tell whether a start is within the bounds; raise as SciPy does where all is known."""
+    inside = np.all(box.inside(start) == start)
+    if type(start.node.shape[0]) is int:  # else its length would be fixed
+        known = known_value(as_node(inside))
+        if known is not None and not known:
+            raise ValueError("Initial guess is outside of provided bounds")
+    return inside
+
+
 def _active(x: Any, box: Box) -> Any:
     return np.where(x <= box.lower, -1, np.where(x >= box.upper, 1, 0))
 
 
-def _ends(bounds: Any) -> tuple[Any, Any]:
+def ends_of(bounds: Any) -> tuple[Any, Any]:
+    """Return lower and upper bounds, which SciPy takes in two ways."""
     if isinstance(bounds, scipy.optimize.Bounds):
         return bounds.lb, bounds.ub
     lower, upper = bounds
@@ -182,7 +197,7 @@ def curve_fit(
         )
     if unknown := kwargs.keys() - _options():
         raise TypeError(f"curve_fit() got an unexpected keyword argument {min(unknown)!r}")
-    lower, upper = _ends(bounds)
+    lower, upper = ends_of(bounds)
     if p0 is None:
         p0 = first_parameters(f)
         if p0 is None:

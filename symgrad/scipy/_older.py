@@ -19,8 +19,8 @@ from .._api._custom import stop_gradient
 from .._api._implicit import root_at
 from .._api._matrices import jacobian
 from .._ops.np_common import as_array
-from ..errors import ShapeError, UnsupportedError
-from . import _fits_traced, _minimize_traced, _roots_traced
+from ..errors import UnsupportedError
+from . import _minimize_traced, _roots_traced
 from ._given import as_tuple, unless_traced
 from ._replacing import floats, replaces
 
@@ -83,33 +83,6 @@ def _brent(f: Any, given: Any) -> Any:
 
 fminbound = _like(scipy.optimize.fminbound, _bounded)
 brent = _like(scipy.optimize.brent, _brent)
-
-
-# ---------------------------------------------------------------- linear least squares in a box
-
-
-@replaces(scipy.optimize.nnls)
-def nnls(A: Any, b: Any, *, maxiter: Any = None, atol: Any = None) -> tuple[Any, Any]:
-    """Least squares with unknowns that are not negative, and the norm of what is left."""
-    found = lsq_linear(A, b, (0.0, np.inf), max_iter=maxiter)
-    return found.x, np.linalg.norm(found.fun)
-
-
-@replaces(scipy.optimize.lsq_linear)
-def lsq_linear(
-    A: Any, b: Any, bounds: Any = (-np.inf, np.inf), method: str = "trf", tol: Any = 1e-10,
-    lsq_solver: Any = None, lsmr_tol: Any = None, max_iter: Any = None, verbose: int = 0, *,
-    lsmr_maxiter: Any = None,
-) -> Any:  # fmt: skip
-    """Least squares with bounds, differentiated at the unknowns that are not at a bound."""
-    a, right = floats(A), floats(b)
-    if a.ndim != 2 or right.shape != a.shape[:1]:
-        raise ShapeError(f"lsq_linear: a matrix and a vector, not {a.shape} and {right.shape}")
-    start = np.zeros_like(a[0])
-    return _fits_traced.least_squares(
-        lambda x: a @ x - right, start, bounds=bounds, ftol=None, xtol=1e-15, gtol=1e-14,
-        max_nfev=max_iter,
-    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- assignments, fixed points

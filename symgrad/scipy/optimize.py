@@ -45,6 +45,7 @@ from ._fits import (
     root_scalar,
 )
 from ._given import given_numbers
+from ._linear_fits import lsq_linear, nnls
 from ._minimize import NonlinearConstraint, minimize, minimize_scalar
 from ._older import (
     approx_fprime,
@@ -56,8 +57,6 @@ from ._older import (
     fmin_ncg,
     fminbound,
     linear_sum_assignment,
-    lsq_linear,
-    nnls,
     toms748,
 )
 
