@@ -13,7 +13,8 @@ import scipy.linalg
 from numba import njit
 
 import symgrad as sg
-from symgrad.errors import UnsupportedError
+import symgrad.scipy.integrate
+from symgrad.errors import NotCompiledWarning, TraceError, UnsupportedError
 from symgrad.scipy.integrate import solve_ivp
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
@@ -178,6 +179,41 @@ def test_refusals() -> None:
         trace(t_eval=[1.0], rtoll=1e-9)
     with pytest.raises(ValueError, match="not properly sorted"):
         trace(t_eval=[1.0, 0.5])
+
+
+@pytest.mark.parametrize("method", ["RK45", "BDF", "LSODA"])
+def test_right_hand_sides_that_write_to_the_state(method: str) -> None:
+    """What they solve depends on the steps: SciPy's own on plain arrays, refused in traced code."""
+
+    def doubling(t: Any, y: Any) -> Any:
+        y[0] *= 2
+        return -y
+
+    def end(module: Any) -> tuple[Any, Any]:
+        start = np.array([1.0, 2.0])
+        found = module.solve_ivp(doubling, (0.0, 0.1), start.copy(), method).y[:, -1]
+        return found, module.odeint(doubling, start, [0.0, 0.1], tfirst=True)[-1]
+
+    with pytest.warns(NotCompiledWarning, match="writes to the state"):
+        found = end(symgrad.scipy.integrate)
+    for x, want in zip(found, end(scipy.integrate), strict=True):
+        np.testing.assert_array_equal(x, want)
+
+    def traced(y: Any) -> Any:
+        return solve_ivp(doubling, (0.0, 0.1), y, method).y[:, -1]
+
+    with pytest.raises(TraceError, match=r"writes to the state.*y.copy\(\)"):
+        sg.compile(traced)(np.ones(2))
+
+    def copying(t: Any, y: Any) -> Any:
+        return doubling(t, y.copy())
+
+    np.testing.assert_allclose(
+        sg.compile(lambda y: solve_ivp(copying, (0.0, 0.1), y, method, rtol=1e-9).y[:, -1])(
+            np.ones(2)
+        ),
+        [np.exp(-0.2), np.exp(-0.1)], rtol=1e-6,
+    )  # fmt: skip
 
 
 def test_rows_of_the_solution_have_ends() -> None:

@@ -557,6 +557,20 @@ def test_least_squares_in_a_box(shape: tuple[int, int]) -> None:
             np.testing.assert_allclose(sg.jvp(f, (a,), (along,))[1], _slope(f, a, along), atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["minimize", "least_squares", "root", "fsolve", "leastsq"])
+def test_functions_may_write_to_what_they_are_given(name: str) -> None:
+    def off(x: Any) -> Any:
+        x -= 1.0
+        return np.sum(x * x) if name == "minimize" else x
+
+    def solved(start: Any) -> Any:
+        found = getattr(so, name)(off, start)
+        return found.x if hasattr(found, "x") else found[0] if name == "leastsq" else found
+
+    found = sg.compile(solved)(np.array([3.0, 2.0]))
+    np.testing.assert_allclose(found, [1.0, 1.0], atol=1e-7)
+
+
 def test_fits_that_start_outside_of_their_bounds() -> None:
     times, box = np.arange(5.0), ([0.0, 0.0], [2.0, 2.0])
 

@@ -100,6 +100,27 @@ def test_derivatives_by_limits_are_the_integrand() -> None:
 
 
 @pytest.mark.usefixtures("few_kernels")
+def test_limits_where_the_integrand_is_infinitely_steep() -> None:
+    def quarter(end: Any, scale: Any = 2.0) -> Any:
+        return traced.quad(lambda x: scale * np.sqrt(1 - x * x), 0.0, end)[0]
+
+    def by_tanh_sinh(end: Any) -> Any:
+        return traced.tanhsinh(lambda x: np.sqrt(1 - x), 0.0, end).integral
+
+    def several(end: Any) -> Any:
+        return traced.quad_vec(lambda x: np.stack([np.sqrt(1 - x), x * x]), 0.0, end)[0]
+
+    assert sg.grad(lambda start: traced.quad(np.sqrt, start, 2.0)[0])(0.0) == 0
+    assert sg.grad(quarter)(1.0) == sg.grad(by_tanh_sinh)(1.0) == 0
+    np.testing.assert_allclose(sg.jvp(quarter, (1.0, 2.0), (3.0, 1.0))[1], np.pi / 4)
+    np.testing.assert_allclose(sg.jacobian(several)(1.0), [0.0, 1.0], atol=1e-15)
+    np.testing.assert_array_equal(sg.jacobian(sg.jacobian(several))(1.0), [-np.inf, 2.0])
+    for order in (0, 1), (1, 0):  # one by the limit, one by what the integrand closes over
+        mixed = sg.grad(sg.grad(quarter, order[0]), order[1])
+        assert mixed(1.0, 2.0) == 0
+        np.testing.assert_allclose(mixed(0.6, 2.0), 0.8)
+
+
 def test_what_is_not_found_is_nan() -> None:
     assert np.isnan(sg.compile(lambda: traced.quad(lambda x: 1 / x, 0, 1)[0])())
     assert np.isnan(sg.compile(lambda: traced.quad(lambda x: np.exp(x), 0, np.inf)[0])())

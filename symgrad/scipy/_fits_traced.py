@@ -40,9 +40,9 @@ def vector(x0: Any) -> Any:
 
 
 def values_of(fun: Callable[..., Any], args: Any, kwargs: Any = None) -> Function:
-    """Return a user's function of a vector, whose values are a vector."""
+    """Return a user's function of a vector, which it may write to; its values are a vector."""
     rest, named = as_tuple(args), kwargs or {}
-    return lambda x: 1.0 * flat(as_array(fun(x, *rest, **named)))
+    return lambda x: 1.0 * flat(as_array(fun(x.copy(), *rest, **named)))
 
 
 def flat(x: Any) -> Any:

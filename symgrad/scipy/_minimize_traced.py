@@ -65,7 +65,7 @@ def minimize(
     rest, given = as_tuple(args), dict(options or {})
 
     def value(x: Any) -> Any:
-        found = fun(x, *rest)
+        found = fun(x.copy(), *rest)  # as SciPy: it may write there
         return _number(found[0] if jac is True else found)
 
     slope, curved = grad(value), hessian(value)

@@ -132,7 +132,7 @@ def solve_ivp(
     if method == "Rodas5P":  # it finds bands by itself
         options = {k: v for k, v in options.items() if k not in BAND}
 
-    def plainly(function: Any, method: Any, **options: Any) -> Any:
+    def plainly(function: Any, method: Any, y0: Any = y0, **options: Any) -> Any:
         return scipy.integrate.solve_ivp(
             function, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
@@ -151,11 +151,12 @@ def solve_ivp(
         if kind is None:
             function, options = _filled(fun, given, method, t_span, y0, vectorized, options)
             return plainly(function, method, **options)
+        start = np.array(y0)  # that a function writes to its state is found out after some calls
         if not dense_output and events is None:
-            found = solved_at_once(kind, fun, t_span, y0, t_eval, vectorized, given, options)
+            found = solved_at_once(kind, fun, t_span, start, t_eval, vectorized, given, options)
             if found is not None:
                 return found
-        return plainly(fun, kind, traced=(fun, given), **options)
+        return plainly(fun, kind, start, traced=(fun, given), **options)
     except SymgradError as error:
         if method in ("Rodas5P", "Taylor"):  # SciPy has nothing like them
             raise

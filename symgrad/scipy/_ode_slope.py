@@ -12,15 +12,23 @@ from .._api._raised import raising
 from .._control import Branch, close
 from .._control._parts import result
 from .._graph import Body, Input, Node
+from .._op import refused
 from .._state import now
 from .._trace import Traced, as_node, substitute
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, ShapeError, TraceError
 from ._ode_steps import length
 from ._ode_structure import Slope
 
 #: From so many steps on a right-hand side is called. Of fewer, what is around is faster if it
 #: has them at hand, by a fifth for a hundred, and they are compiled soon.
 LONG = 300
+
+
+#: What SciPy's solvers make of it depends on the method, and on where its steps end.
+_WRITES = (
+    "the right-hand side writes to the state that it is given, which is the solver's own. Write "
+    "instead: y = y.copy() before it, or np.maximum, np.where, np.concatenate"
+)
 
 
 class RightHandSide:
@@ -68,11 +76,14 @@ class RightHandSide:
         return self.graphs[kinds]
 
     def _traced(self, t: Any, y: Any) -> Any:
+        before = y.node if isinstance(y, Traced) else None
         if self.vectorized:
             found = traced_numpy.asarray(self.fun(t, y[:, np.newaxis], *self.args))
             found = np.reshape(found, (-1,))
         else:
             found = traced_numpy.asarray(self.fun(t, y, *self.args))
+        if before is not None and y.node is not before:
+            raise refused(TraceError(_WRITES))
         if found.ndim == 0:
             found = np.broadcast_to(found, y.shape)
         if found.ndim != 1:
@@ -114,7 +125,7 @@ class _Graph:
 def _opened(slope: Slope, kinds: Sequence[Any]) -> _Graph | None:
     """Return a right-hand side's graph; None if it is not to be traced by itself.
 
-    Then it decides by numbers, or writes to the state of the one who calls it, or is wrong.
+    Then it decides by numbers, or is wrong.
     """
     inputs = [Input(name, *kind) for name, kind in zip("ty", kinds, strict=True)]
     t, y = map(Traced, inputs)
@@ -126,4 +137,4 @@ def _opened(slope: Slope, kinds: Sequence[Any]) -> _Graph | None:
         if examples is not None:
             examples.refusal = refusal
         return None
-    return _Graph(inputs, found) if y.node is inputs[1] else None
+    return _Graph(inputs, found)

@@ -130,7 +130,7 @@ def _compiled(
     atol: Any, h0: Any, hmax: Any,
 ) -> Any:  # fmt: skip
     """Return the states at the times on plain arrays; None where SciPy is to find them."""
-    times, y = np.asarray(t), np.atleast_1d(y0)
+    times, y = np.asarray(t), np.array(y0, ndmin=1)  # func may write to it
     if times.ndim != 1 or times.size < 2 or y.ndim != 1 or not y.size:
         return None
     if times.dtype.kind not in "iuf" or y.dtype.kind not in "iuf":

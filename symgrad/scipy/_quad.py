@@ -10,6 +10,7 @@ import numpy as np
 import scipy.integrate
 
 from .. import numpy as traced_numpy
+from .._api._at_values import jvp
 from .._api._control_flow import followed
 from .._api._custom import custom_jvp, stop_gradient
 from .._api._transforms import vmap
@@ -43,6 +44,21 @@ _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _POINTS, _WEIGHTS = 0.5 * (_POINTS + 1.0), 0.5 * _WEIGHTS
 
 
+@custom_jvp
+def _first_of_all(end: Any, moved: Any, at: Any, fixed: Any) -> Any:
+    """Return 0, of which ``at`` is the derivative by ``end``; ``moved`` is 0.
+
+    ``fixed`` has those derivatives of ``at`` which are not by ``end``.
+    """
+    return np.zeros_like(at)
+
+
+@_first_of_all.defjvp
+def _of_first(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    _, moved, at, _ = primals
+    return _first_of_all(*primals), tangents[0] * at + moved * tangents[3]
+
+
 def _beyond(f: Function, end: Any) -> Any:
     """Return the integral from where a limit is to where derivatives move it, which is 0.
 
@@ -50,7 +66,10 @@ def _beyond(f: Function, end: Any) -> Any:
     """
     begin = stop_gradient(end)
     moved = end - begin
-    return moved * np.tensordot(_WEIGHTS, vmap(lambda s: f(begin + s * moved))(_POINTS), axes=1)
+    found = moved * np.tensordot(_WEIGHTS, vmap(lambda s: f(begin + s * moved))(_POINTS), axes=1)
+    # 0 times the slope of f is nan where that is infinite, as of sqrt(1 - x**2) at 1.
+    steep = ~np.isfinite(stop_gradient(jvp(f, (end,), (np.ones_like(end),))[1]))
+    return np.where(steep, _first_of_all(end, moved, f(end), f(begin)), found)
 
 
 #: The least relative tolerance that QUADPACK takes alone.
