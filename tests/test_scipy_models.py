@@ -831,6 +831,29 @@ def test_multivariate_normal() -> None:
     np.testing.assert_allclose(slopes, (f(1.5 + 1e-6) - f(1.5 - 1e-6)) / 2e-6, rtol=1e-8)
 
 
+@pytest.mark.parametrize(("size", "rank"), [(2, 1), (3, 2), (3, 3), (1, 0)])
+def test_normal_distributions_on_a_subspace(size: int, rank: int) -> None:
+    """Where allow_singular is said, as code says that wants no error of nearly singular ones."""
+    density = scipy.stats.multivariate_normal.logpdf
+    mean, parts, change = RNG.normal(size=size), *RNG.normal(size=(2, size, rank))
+    inside = RNG.normal(size=rank)
+
+    def on_it(parts: Any) -> Any:
+        return density(mean + parts @ inside, mean, parts @ parts.T, allow_singular=True)
+
+    traced = sg.compile(lambda x, m, cov: density(x, m, cov, allow_singular=True))
+    points, cov = np.stack([mean + parts @ inside, mean + 1.0]), parts @ parts.T
+    np.testing.assert_allclose(
+        traced(points, mean, cov), density(points, mean, cov, allow_singular=True), rtol=1e-9
+    )
+    if rank:
+        np.testing.assert_allclose(
+            np.sum(sg.grad(on_it)(parts) * change),
+            (on_it(parts + 1e-6 * change) - on_it(parts - 1e-6 * change)) / 2e-6, rtol=1e-6,
+        )  # fmt: skip
+        assert np.all(np.isnan(traced(points, mean, -cov)))  # SciPy raises
+
+
 TYPES = {
     "gaussian_filter": lambda x: scipy.ndimage.gaussian_filter(x, 1.0),
     "sobel": scipy.ndimage.sobel,
@@ -844,6 +867,16 @@ TYPES = {
     "pdist": scipy.spatial.distance.pdist,
     "dct": scipy.fft.dct,
 }
+
+
+@pytest.mark.parametrize("name", ["convolve", "correlate", "convolve2d", "correlate2d"])
+def test_convolutions_of_integers_are_integers(name: str) -> None:
+    function, shape = getattr(scipy.signal, name), (30, 20) if "2d" in name else (600,)
+    for few in [tuple(1 + n // 8 for n in shape), shape]:  # directly, and by Fourier transforms
+        x, y = (RNG.integers(-9, 9, size=s).astype(t) for s, t in ((shape, "i2"), (few, "i4")))
+        found, want = sg.compile(function)(x, y), function(x, y)
+        assert found.dtype == want.dtype
+        np.testing.assert_array_equal(found, want)
 
 
 @pytest.mark.parametrize("name", TYPES)

@@ -8,12 +8,19 @@ from typing import Any
 import numpy as np
 import scipy.signal
 
+from .. import numpy as traced_numpy
 from ..errors import ShapeError
 from ._replacing import floats, refuse_option, replaces
 
 #: Above so many elements in the smaller array, convolutions go by Fourier transforms; of two rows,
 #: which one loop convolves, above more.
 DIRECT, ROWS = 128, 512
+
+
+def _numbers(value: Any) -> Any:
+    """Return an array, whose integers remain."""
+    array = traced_numpy.asarray(value)
+    return array if array.dtype.kind in "iu" else floats(array)
 
 
 def _full(x: Any, y: Any) -> Any:
@@ -26,15 +33,19 @@ def _full(x: Any, y: Any) -> Any:
     if math.prod(x.shape) < math.prod(y.shape):
         x, y = y, x
     if math.prod(y.shape) > DIRECT:
+        kind = np.result_type(x.dtype, y.dtype)
+        if kind.kind in "iu":
+            return np.rint(_full(floats(x), floats(y))).astype(kind)
         axes = tuple(range(x.ndim))
         if "c" in (x.dtype.kind, y.dtype.kind):
             return np.fft.ifftn(np.fft.fftn(x, shape, axes) * np.fft.fftn(y, shape, axes))
         product = np.fft.rfftn(x, shape, axes) * np.fft.rfftn(y, shape, axes)
         return np.fft.irfftn(product, shape, axes)
-    total = 0.0
+    total = None
     for place in np.ndindex(*map(int, y.shape)):
         room = [(k, n - k - m) for k, n, m in zip(place, shape, x.shape, strict=True)]
-        total = total + y[place] * np.pad(x, room)
+        part = y[place] * np.pad(x, room)
+        total = part if total is None else total + part
     return total
 
 
@@ -52,13 +63,12 @@ def _cropped(full: Any, x: Any, y: Any, mode: str) -> Any:
     return full[tuple(cuts)]
 
 
-def _convolve(in1: Any, in2: Any, mode: str) -> Any:
-    x, y = floats(in1), floats(in2)
+def _convolve(x: Any, y: Any, mode: str) -> Any:
     return _cropped(_full(x, y), x, y, mode)
 
 
 def _flipped(y: Any) -> Any:
-    return np.conj(np.flip(floats(y)))
+    return np.conj(np.flip(y))
 
 
 @replaces(scipy.signal.convolve)
@@ -72,7 +82,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
            [2., 1.],
            [0., 2.]])
     """
-    return _convolve(in1, in2, mode)
+    return _convolve(_numbers(in1), _numbers(in2), mode)
 
 
 @replaces(scipy.signal.fftconvolve)
@@ -88,7 +98,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     """
     if axes is not None:
         refuse_option("fftconvolve", "axes", axes, "axes=None")
-    return _convolve(in1, in2, mode)
+    return _convolve(floats(in1), floats(in2), mode)
 
 
 @replaces(scipy.signal.oaconvolve)
@@ -104,7 +114,7 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     """
     if axes is not None:
         refuse_option("oaconvolve", "axes", axes, "axes=None")
-    return _convolve(in1, in2, mode)
+    return _convolve(floats(in1), floats(in2), mode)
 
 
 @replaces(scipy.signal.correlate)
@@ -118,7 +128,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
            [1., 2.],
            [0., 1.]])
     """
-    x, y = floats(in1), floats(in2)
+    x, y = _numbers(in1), _numbers(in2)
     return _cropped(_full(x, _flipped(y)), x, y, mode)
 
 
@@ -150,7 +160,7 @@ def convolve2d(
     array([[3., 2.],
            [1., 0.]])
     """
-    return _on_plane(floats(in1), floats(in2), mode, boundary, fillvalue)
+    return _on_plane(_numbers(in1), _numbers(in2), mode, boundary, fillvalue)
 
 
 @replaces(scipy.signal.correlate2d)
@@ -166,7 +176,7 @@ def correlate2d(
     array([[0., 1.],
            [2., 3.]])
     """
-    x, y = floats(in1), floats(in2)
+    x, y = _numbers(in1), _numbers(in2)
     flipped = _flipped(y)
     if mode == "same":  # centred on the other one of two middles
         full = _on_plane(x, flipped, "full", boundary, fillvalue)

@@ -26,6 +26,8 @@ import scipy.special as special
 import scipy.stats
 
 from .. import numpy as traced_numpy
+from .._api._control import cond
+from .._api._custom import stop_gradient
 from .._ops.np_common import is_traced
 from .._trace._namespace import holds, offering
 from . import _rarer  # noqa: F401 - its rows are among the distributions
@@ -159,8 +161,8 @@ class _Either:
         return getattr(self._traced if name in self._own else self._original, name)
 
 
-def _whitened(x: Any, mean: Any, matrix: Any) -> tuple[Any, Any, int]:
-    """Return squares of distances by Cholesky's factor, half its log determinant, and d."""
+def _past(x: Any, mean: Any, matrix: Any) -> tuple[Any, Any]:
+    """Return how far points are from the mean, and the matrix, of full shape."""
     matrix = floats(matrix)
     given = mean is not None
     mean = np.atleast_1d(floats(mean)) if given else np.zeros(1)
@@ -169,22 +171,55 @@ def _whitened(x: Any, mean: Any, matrix: Any) -> tuple[Any, Any, int]:
         require_lengths("a normal or t distribution", "mean and matrix", mean.shape[0], d)
     if matrix.ndim < 2:
         matrix = matrix * np.eye(d) if matrix.ndim == 0 else np.diag(matrix)
-    past = (x[..., None] if d == 1 and (x.ndim == 0 or x.shape[-1] != 1) else x) - mean
+    return (x[..., None] if d == 1 and (x.ndim == 0 or x.shape[-1] != 1) else x) - mean, matrix
+
+
+def _whitened(past: Any, matrix: Any) -> tuple[Any, Any]:
+    """Return squares of distances by Cholesky's factor, and half its log determinant."""
+    d = matrix.shape[-1]
     factor = np.linalg.cholesky(matrix)
     white = np.linalg.solve(factor, past.reshape((-1, d)).T)
     squares = np.squeeze(np.sum(white * white, axis=0).reshape(past.shape[:-1]))
-    return squares, np.sum(np.log(np.diagonal(factor))), d
+    return squares, np.sum(np.log(np.diagonal(factor)))
 
 
 def _multivariate_normal(
     x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False
 ) -> Any:
-    squares, log_det, d = _whitened(x, mean, cov)
-    return -0.5 * squares - log_det - d * LOG_ROOT_2PI
+    past, cov = _past(x, mean, cov)
+
+    def regular() -> Any:
+        squares, log_det = _whitened(past, cov)
+        return -0.5 * squares - log_det - cov.shape[-1] * LOG_ROOT_2PI
+
+    if not allow_singular:
+        return regular()
+    # The least eigenvalue is at least one over the squares of the inverse factor.
+    inverse = np.linalg.solve(np.linalg.cholesky(stop_gradient(cov)), np.eye(cov.shape[-1]))
+    cut = stop_gradient(_NEGLIGIBLE * np.trace(cov))
+    return cond(1 / np.sum(inverse**2) > cut, regular, lambda: _of_lower_rank(past, cov))
+
+
+#: Eigenvalues that SciPy takes for zero, relative to the largest.
+_NEGLIGIBLE = 1e6 * float(np.finfo(float).eps)
+
+
+def _of_lower_rank(past: Any, cov: Any) -> Any:
+    """Return the logarithm of the density on the support of a singular normal distribution."""
+    sizes = np.linalg.eigvalsh(cov)
+    cut = stop_gradient(_NEGLIGIBLE * np.max(np.abs(sizes)))
+    counts = sizes > cut
+    past, inverse = only(np.all(sizes >= -cut), past), np.linalg.pinv(cov, _NEGLIGIBLE)
+    squares = np.squeeze(np.sum((past @ inverse) * past, axis=-1))
+    log_det = np.sum(np.where(counts, np.log(np.where(counts, sizes, 1.0)), 0.0))
+    found = -0.5 * (squares + log_det) - np.sum(counts) * LOG_ROOT_2PI
+    beside = np.squeeze(np.sum(stop_gradient(past - past @ inverse @ cov) ** 2, axis=-1))
+    return np.where(beside >= (1e3 * cut) ** 2, -np.inf, found)
 
 
 def _multivariate_t(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
-    squares, log_det, d = _whitened(x, loc, shape)
+    past, shape = _past(x, loc, shape)
+    d, (squares, log_det) = int(shape.shape[-1]), _whitened(past, shape)
     df = floats(df)
     df = only(df > 0, df)
     half = 0.5 * (df + d)
