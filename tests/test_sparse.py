@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import tracemalloc
 
 import numba
 import numpy as np
@@ -715,3 +716,15 @@ def test_formulas_of_sums_whose_steps_overflow_or_have_no_slope(f, x):
         assert np.isfinite(wanted).all()
         np.testing.assert_allclose(found, wanted, rtol=1e-13)
         assert not np.any((wanted != 0) & ~pattern)
+
+
+@pytest.mark.parametrize("part", [slice(3), slice(2, None, -1), 2])
+def test_a_part_of_running_sums_makes_no_whole_pattern(part):
+    x = np.ones(40_000)
+    tracemalloc.start()
+    found = sg.jacobian(lambda x: np.cumsum(x * x)[part], sparse=True)(x)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    wanted = 2.0 * np.tri(3, x.size)[part]
+    np.testing.assert_array_equal(found.toarray(), np.atleast_2d(wanted))
+    assert peak < 40 * x.nbytes

@@ -19,6 +19,19 @@ from .._trace import as_node
 from ._index import Index, dim, traced
 
 
+def _compares(mask: Node) -> bool:
+    """Tell whether truth values over lanes are made of what is over some of them.
+
+    These are short; a whole mask, of which a slice may be wanted, has the size of a dense Jacobian.
+    """
+    return (
+        mask.dtype.kind == "b"
+        and mask.op.kind == "map"
+        and all(len(x.shape) == len(mask.shape) for x in mask.operands)
+        and all(x.shape != mask.shape or _compares(x) for x in mask.operands)
+    )
+
+
 @dataclass(frozen=True)
 class Block:
     """Entries ``J[rows, cols] += value`` for all positions of the lanes.
@@ -82,6 +95,8 @@ class Block:
         """
 
         def each(old: Node) -> Node:
+            if _compares(old):
+                return as_node(old.op(*(traced(each(x)) for x in old.operands), **old.params))
             return node(old) if old.shape else old
 
         def position(old: Index) -> Index:
