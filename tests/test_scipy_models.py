@@ -854,6 +854,44 @@ def test_normal_distributions_on_a_subspace(size: int, rank: int) -> None:
         assert np.all(np.isnan(traced(points, mean, -cov)))  # SciPy raises
 
 
+LABELS = RNG.integers(-1, 4, (5, 6))
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "sum_labels", "mean", "variance", "standard_deviation", "center_of_mass"]
+)
+@pytest.mark.parametrize(
+    ("labels", "index"),
+    [(None, None), (LABELS, None), (LABELS, 2), (LABELS, [3, 1, 1]), (LABELS[0], [1, 2]),
+     (LABELS > 1, None), (LABELS, [9, 0, -1])],
+)  # fmt: skip
+def test_regions_of_images(name: str, labels: Any, index: Any) -> None:
+    function = getattr(scipy.ndimage, name)
+    image, along = RNG.normal(size=(2, 5, 6))
+
+    def f(x: Any) -> Any:
+        found = function(x, labels, index)
+        return sg.numpy.array(found) if name == "center_of_mass" else found
+
+    with np.errstate(invalid="ignore"):
+        want = np.asarray(f(image))
+        ahead, behind = (np.asarray(f(image + h * along)) for h in (1e-6, -1e-6))
+    found, slope = sg.jvp(f, (image,), (along,))
+    assert np.shape(found) == want.shape
+    np.testing.assert_allclose(found, want, rtol=1e-12)
+    there = np.isfinite(want)  # no elements have no mean
+    slopes = (ahead - behind)[there] / 2e-6
+    np.testing.assert_allclose(np.asarray(slope)[there], slopes, rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(
+        np.tensordot(sg.jacobian(f)(image), along)[there], slopes, rtol=1e-5, atol=1e-8
+    )
+
+
+def test_regions_that_are_traced_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match=r"labels == k"):
+        sg.compile(lambda x, k: scipy.ndimage.mean(x, k, [1, 2]))(np.ones(3), np.array([1, 1, 2]))
+
+
 TYPES = {
     "gaussian_filter": lambda x: scipy.ndimage.gaussian_filter(x, 1.0),
     "sobel": scipy.ndimage.sobel,

@@ -127,6 +127,9 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
             generic_filter generic_filter1d generic_gradient_magnitude
             generic_laplace vectorized_filter geometric_transform
         """),
+        (REFUSED, "np.max(np.where(labels == k, image, -np.inf)) of region k, np.min likewise", """
+            maximum minimum
+        """),
         (REFUSED, "map_coordinates and correlate are traced", "*"),
     ],
     "spatial": [

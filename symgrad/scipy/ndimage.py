@@ -16,6 +16,7 @@ array([2.5, 1.5])
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -38,14 +39,16 @@ from ._images import (
     minimum_filter,
     minimum_filter1d,
 )
+from ._labels import mean, standard_deviation, sum, sum_labels, variance  # noqa: A004
 from ._replacing import floats, refuse_option, replaces
 
 __all__ = [
     "affine_transform", "center_of_mass", "convolve", "convolve1d", "correlate", "correlate1d",
     "gaussian_filter", "gaussian_filter1d", "gaussian_gradient_magnitude", "gaussian_laplace",
-    "laplace", "map_coordinates", "maximum_filter", "maximum_filter1d", "median_filter",
-    "minimum_filter", "minimum_filter1d", "prewitt", "rotate", "shift", "sobel", "uniform_filter",
-    "uniform_filter1d", "zoom",
+    "laplace", "map_coordinates", "maximum_filter", "maximum_filter1d", "mean", "median_filter",
+    "minimum_filter", "minimum_filter1d", "prewitt", "rotate", "shift", "sobel",
+    "standard_deviation", "sum", "sum_labels", "uniform_filter", "uniform_filter1d", "variance",
+    "zoom",
 ]  # fmt: skip
 
 
@@ -136,7 +139,7 @@ def _smoothed(
     for _ in range(order):
         slope = [*[k * c for k, c in enumerate(factor)][1:], 0.0, 0.0]
         factor = [d - c / (sigma * sigma) for d, c in zip(slope, [0.0, *factor], strict=True)]
-    polynomial = sum(c * places**k for k, c in enumerate(factor))
+    polynomial = builtins.sum(c * places**k for k, c in enumerate(factor))
     return correlated_along(x, np.flip(weights * polynomial), axis, mode, cval, radius)
 
 
@@ -211,7 +214,7 @@ def laplace(image: Any, mode: str, cval: Any, axes: Any) -> Any:
     """
     weights, chosen = np.array([1.0, -2.0, 1.0]), chosen_axes(image, axes)
     seconds = [correlated_along(image, weights, axis, mode, cval, 1) for axis in chosen]
-    return sum(seconds) if seconds else image  # along no axis: SciPy's
+    return builtins.sum(seconds) if seconds else image  # along no axis: SciPy's
 
 
 @filters
@@ -224,7 +227,7 @@ def gaussian_laplace(image: Any, sigma: Any, axes: Any, **how: Any) -> Any:
     array([ 0.0158,  1.2774, -3.1463,  1.2774,  0.0158])
     """
     seconds = _slopes(image, sigma, 2, axes, axes, **how)
-    return sum(seconds) if seconds else image
+    return builtins.sum(seconds) if seconds else image
 
 
 @filters
@@ -238,7 +241,7 @@ def gaussian_gradient_magnitude(image: Any, sigma: Any, axes: Any, **how: Any) -
     np.float64(0.86)
     """
     slopes = _slopes(image, sigma, 1, axes, None, **how)
-    return np.sqrt(sum(s * s for s in slopes)) if slopes else image
+    return np.sqrt(builtins.sum(s * s for s in slopes)) if slopes else image
 
 
 def _slopes(
@@ -328,13 +331,13 @@ def uniform_filter(image: Any, size: Any, mode: Any, cval: Any, origin: int, axe
 
 
 @replaces(scipy.ndimage.center_of_mass)
-def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> tuple[Any, ...]:
-    """Mean of the places of an image, weighted by its values."""
-    if labels is not None:
-        refuse_option("center_of_mass", "labels", "...", "center_of_mass(image * (labels == k))")
+def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Any:
+    """Means of the places of regions, weighted by their values."""
     x = floats(input)
     places = np.meshgrid(*map(traced_numpy.arange, x.shape), indexing="ij", sparse=True)
-    return tuple(np.sum(x * place) / np.sum(x) for place in places)
+    whole = sum_labels(x, labels, index)
+    means = [sum_labels(x * place, labels, index) / whole for place in places]
+    return [*zip(*means, strict=True)] if np.ndim(whole) else tuple(means)
 
 
 __getattr__, __dir__ = offering(scipy.ndimage, globals(), reasons("ndimage"))
