@@ -854,6 +854,35 @@ def test_normal_distributions_on_a_subspace(size: int, rank: int) -> None:
         assert np.all(np.isnan(traced(points, mean, -cov)))  # SciPy raises
 
 
+@pytest.mark.parametrize(
+    ("method", "alpha"),
+    [("zoh", None), ("foh", None), ("tustin", None), ("euler", None), ("gbt", 0.3)],
+)
+def test_systems_in_steps(method: str, alpha: Any) -> None:
+    a, along, b = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3)), RNG.normal(size=(3, 2))
+    c, d = RNG.normal(size=(2, 3)), RNG.normal(size=(2, 2))
+
+    def steps(a: Any, dt: Any) -> Any:
+        return scipy.signal.cont2discrete((a, b, c, d), dt, method, alpha)[:4]
+
+    def squares(a: Any, dt: Any) -> Any:
+        return sum(np.sum(x * x) for x in steps(a, dt))
+
+    for found, want in zip(sg.compile(steps)(a, 0.2), steps(a, 0.2), strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-14)
+    ahead, behind = (squares(a + h * along, 0.2 + h) for h in (1e-6, -1e-6))
+    slope = sg.jvp(squares, (a, 0.2), (along, 1.0))[1]
+    np.testing.assert_allclose(slope, (ahead - behind) / 2e-6, rtol=1e-6)
+
+
+def test_systems_in_steps_that_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="four matrices"):
+        sg.compile(lambda k: scipy.signal.cont2discrete((k * np.ones(1), [1.0, 1.0]), 0.1)[0])(2.0)
+    one = np.ones((1, 1))
+    with pytest.raises(UnsupportedError, match="method='impulse'"):
+        sg.compile(lambda a: scipy.signal.cont2discrete((a, one, one, 0), 0.1, "impulse")[0])(one)
+
+
 LABELS = RNG.integers(-1, 4, (5, 6))
 
 

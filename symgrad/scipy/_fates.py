@@ -104,10 +104,9 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
         (REFUSED, _DATA, """
             order_filter wiener unique_roots residue residuez invres invresz
         """),
-        (REFUSED, "systems in continuous time: solve_ivp, or scipy.linalg.expm of the matrix", """
+        (REFUSED, "systems in continuous time: solve_ivp, or cont2discrete and a loop", """
             lsim impulse step bode dbode dfreqresp dimpulse dlsim dlti dstep
-            freqresp lti StateSpace TransferFunction ZerosPolesGain cont2discrete
-            place_poles
+            freqresp lti StateSpace TransferFunction ZerosPolesGain place_poles
         """),
         (REFUSED, "its parts are traced: np.fft, convolve, lfilter, np.polyval", "*"),
     ],

@@ -30,6 +30,7 @@ from .._trace import as_node
 from .._trace._known import known_value
 from .._trace._namespace import holds, offering
 from ._convolutions import convolve, convolve2d, correlate, correlate2d, fftconvolve, oaconvolve
+from ._discretised import cont2discrete
 from ._fates import reasons
 from ._frequencies import (
     chirp,
@@ -62,6 +63,7 @@ from .ndimage import convolve1d
 __all__ = [
     "chirp",
     "coherence",
+    "cont2discrete",
     "convolve",
     "convolve2d",
     "correlate",
