@@ -14,7 +14,7 @@ import numpy as np
 from .._api._bodies import series_solution
 from .._ops.series import added
 from ._ode_steps import Step, Trial, mean_square
-from ._ode_structure import Slope
+from ._ode_structure import Slope, inline
 
 #: How much smaller each term of a series is than the one before at the best length of a step.
 RATIO = np.exp(-2.0)
@@ -52,7 +52,7 @@ class Taylor:
 
     def trial(self, slope: Slope, t: Any, y: Any, f: Any, unit: Any) -> Trial:
         unit = np.where(np.abs(unit) > TINY, unit, TINY)
-        terms, smooth = series_solution(slope, t, y, unit, self.evaluations)
+        terms, smooth = series_solution(inline(slope), t, y, unit, self.evaluations)
         inverse = 1.0 / unit
 
         def step(h: Any) -> Step:
