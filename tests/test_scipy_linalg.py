@@ -69,6 +69,8 @@ CASES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "coshm and sinhm": (lambda a: sl.coshm(a) @ sl.sinhm(a) + sl.tanhm(a), C),
     "expm_frechet": (lambda a: sl.expm_frechet(a, S)[1], C),
     "polar": (lambda a: np.concatenate(sl.polar(a)), A),
+    "polar of a turn": (lambda a: np.concatenate(sl.polar(a)), UNIT[[1, 0, 3, 2]]),
+    "polar of a turn, left": (lambda a: sl.polar(a, "left")[1], 2 * UNIT),
     "polar, left": (lambda a: sl.polar(a, "left")[1], B),
     "orthogonal_procrustes": (lambda a: sl.orthogonal_procrustes(a, S)[0], A),
     "eigh_tridiagonal": (lambda d: sl.eigh_tridiagonal(d, W)[1] ** 2, V * [1, 2, 3, 4]),

@@ -135,9 +135,13 @@ def polar(a: Any, side: str = "right") -> Any:
     """Unitary and positive factors of a matrix, by its singular values."""
     if side not in ("right", "left"):
         raise ValueError("`side` must be either 'right' or 'left'")
-    w, s, vh = np.linalg.svd(floats(a), full_matrices=False)
-    stretch = (np.conj(vh.T) * s) @ vh if side == "right" else (w * s) @ np.conj(w.T)
-    return w @ vh, stretch
+    a = floats(a)
+    w, _, vh = np.linalg.svd(a, full_matrices=False)
+    # Not from the vectors alone, which have no derivatives where singular values are equal.
+    turn = w @ vh
+    back = np.conj(turn.T)
+    stretch = back @ a if side == "right" else a @ back
+    return turn, 0.5 * (stretch + np.conj(stretch.T))
 
 
 @replaces(scipy.linalg.orthogonal_procrustes)
