@@ -784,3 +784,13 @@ def test_densities_of_one_point_are_numbers() -> None:
             found = sg.compile(lambda x, f=f: f(x, np.zeros(2)))(x)
             np.testing.assert_allclose(found, f(x, np.zeros(2)))
             assert np.shape(found) == np.shape(f(x, np.zeros(2)))
+
+
+@pytest.mark.parametrize("name", ["boxcox_llf", "yeojohnson_llf"])
+def test_decisions_of_scipys_own_code_are_no_formulas(name: str) -> None:
+    """Of data that are written in place SciPy's code was traced, with ``if lmb == 0`` a branch."""
+    f = getattr(scipy.stats, name)
+    for at in (0.0, 2.0):
+        slope = sg.grad(lambda k: f(k, [1.0, 2.0, 4.0]))(at)
+        change = f(at + 1e-5, [1.0, 2.0, 4.0]) - f(at - 1e-5, [1.0, 2.0, 4.0])
+        assert slope == pytest.approx(change / 2e-5, abs=1e-6)

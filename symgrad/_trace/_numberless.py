@@ -17,18 +17,27 @@ from ._known import known_number, known_value
 from ._text import example, shown_by_percent
 
 
+def replaced(function: str | None) -> bool:
+    """Tell whether symgrad has a function in place of one of SciPy's, by its full name.
+
+    What SciPy's own code decides at one point (``if lmb == 0``) is no formula for derivatives.
+    """
+    if function is None:
+        return False
+    _, module, name, *_ = function.split(".")
+    try:
+        return name in getattr(importlib.import_module(f"symgrad.scipy.{module}"), "__all__", ())
+    except ModuleNotFoundError:
+        return False
+
+
 def _instead_of(function: str) -> str:
     """Return what to write for a function of SciPy's."""
     _, module, name, *_ = function.split(".")
     if module == "optimize":  # symgrad.scipy.optimize takes functions, not traced values
         return "sg.implicit_root or sg.implicit_minimum, which differentiate what a solver finds"
-    ours = f"symgrad.scipy.{module}"
-    try:
-        known = name in getattr(importlib.import_module(ours), "__all__", ())
-    except ModuleNotFoundError:
-        known = False
     found = getattr(sys.modules.get(f"scipy.{module}"), name, None)
-    if known or (found is not None and registry.find(found) is not None):
+    if replaced(function) or (found is not None and registry.find(found) is not None):
         return f"symgrad.{function}"
     return "sg.pure_callback around it, which has no derivative, or its formula in NumPy"
 
@@ -80,7 +89,7 @@ class Numberless:
         if known is None and sys._getframe(1).f_code.co_name == "f_raise":
             # SciPy asks whether it is nan, and hands it to C code that goes on past an exception.
             self._leaked(*_FLOAT, of_one=True)
-        if known is None:
+        if known is None and not replaced(scipy_call()):
             known = decided(one_of(self).node, bool)
         if known is not None:
             return bool(known)
