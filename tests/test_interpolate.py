@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.interpolate as si
 import scipy.spatial
+from scipy.spatial.transform import Rotation, Slerp
 
 import symgrad as sg
 from symgrad.errors import UnsupportedError
@@ -319,6 +321,52 @@ def test_beyond_is_nan() -> None:
     assert np.isnan(f(Y, Q)).tolist() == [True, False, False, False, True]
     g = sg.compile(lambda v, q: si.RegularGridInterpolator(AXES[:2], v)(q))
     assert np.isnan(g(GRID, ON_GRID + 9.0)).all()
+
+
+#: What SciPy says of places that do not increase: FITPACK names nothing.
+INCREASE = r"increasing|ascending|input data"
+
+#: What takes places that increase, and its value at 0.5.
+THROUGH: dict[str, Any] = {
+    "CubicSpline": lambda x, y: si.CubicSpline(x, y)(0.5),
+    "natural": lambda x, y: si.CubicSpline(x, y, bc_type="natural")(0.5),
+    "CubicHermiteSpline": lambda x, y: si.CubicHermiteSpline(x, y, y)(0.5),
+    "PchipInterpolator": lambda x, y: si.PchipInterpolator(x, y)(0.5),
+    "Akima1DInterpolator": lambda x, y: si.Akima1DInterpolator(x, y)(0.5),
+    "make_interp_spline": lambda x, y: si.make_interp_spline(x, y)(0.5),
+    "make_interp_spline of known knots": lambda x, y: si.make_interp_spline(
+        x, y, t=[0, 0, 0, 0, 2, 4, 4, 4, 4]
+    )(0.5),
+    "splrep": lambda x, y: si.splev(0.5, si.splrep(x, y)),
+    "RegularGridInterpolator": lambda x, y: si.RegularGridInterpolator((x,), y)([0.5])[0],
+    "RectBivariateSpline": lambda x, y: si.RectBivariateSpline(x, x, np.outer(y, y)).ev(0.5, 0.5),
+    "InterpolatedUnivariateSpline": lambda x, y: si.InterpolatedUnivariateSpline(x, y)(0.5),
+    "make_interp_spline, degree 0": lambda x, y: si.make_interp_spline(x, y, k=0)(0.5),
+    "interpn, nearest": lambda x, y: si.interpn((x,), y, [0.5], "nearest", False, None)[0],
+    "cumulative_simpson": lambda x, y: scipy.integrate.cumulative_simpson(y, x=x)[-1],
+    "Slerp": lambda x, y: Slerp(x, Rotation.from_euler("z", y[:, None]))(0.5).as_quat()[2],
+}
+
+
+@pytest.mark.parametrize("name", THROUGH)
+def test_places_that_do_not_increase_have_no_value(name: str) -> None:
+    """They gave a number, where SciPy raises."""
+    f, y = THROUGH[name], np.array([1.0, 2.0, 4.0, 3.0, 5.0])
+    for places in ([0.0, 2.0, 1.0, 3.0, 4.0], [0.0, 1.0, 3.0, 2.0, 4.0]):
+        with pytest.raises(ValueError, match=INCREASE):
+            f(places, y)
+        with pytest.raises(ValueError, match=INCREASE):
+            sg.grad(lambda y, places=places: f(places, y))(y)
+        assert np.isnan(sg.compile(f)(np.array(places), y))
+    assert sg.compile(f)(np.arange(5.0), y) == pytest.approx(f(np.arange(5.0), y), rel=1e-10)
+
+
+def test_pieces_that_go_down_have_no_value() -> None:
+    """SciPy goes through them from behind; they were read as if they went up."""
+    c, down = np.arange(8.0).reshape(2, 4), np.array([4.0, 3.0, 2.0, 1.0, 0.0])
+    with pytest.raises(ValueError, match="increasing"):
+        sg.compile(lambda c: si.PPoly(c, [4.0, 3.0, 2.0, 1.0, 0.0])(2.3))(c)
+    assert np.isnan(sg.compile(lambda c, x: si.PPoly(c, x)(2.3))(c, down))
 
 
 def test_points_that_are_searched_are_numbers() -> None:

@@ -487,6 +487,15 @@ def test_sparse_matrices_are_multiplied(make, rng):
         sg.compile(lambda x: matrix @ x)(x[:3])
 
 
+KEYED = sps.dok_matrix(np.diag([2.0, 3.0]))
+
+
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+def test_a_matrix_that_is_a_dict_with_a_get_of_its_own() -> None:
+    """A global name of one raised, since its ``get`` takes places."""
+    assert sg.grad(lambda x: np.sum(KEYED @ x))(np.ones(2)).tolist() == [2.0, 3.0]
+
+
 def test_a_sparse_matrix_that_changes_is_read_anew(rng):
     matrix = sps.csr_array(sps.random(6, 8, 0.3, random_state=1))
     function = sg.jacobian(lambda x: matrix @ x, sparse=True)

@@ -250,7 +250,8 @@ class Walk:
         if any(value is root for root in self.roots):
             return False
         if isinstance(value, dict):
-            return of_packages(value.get("__name__"), self._found)
+            # Not its own: those of ``dok_matrix`` take places.
+            return of_packages(dict.get(value, "__name__"), self._found)
         if isinstance(value, ModuleType):
             return of_packages(value.__name__, self.packages)
         kinds = (FunctionType, type)

@@ -13,7 +13,7 @@ from .._ops.np_linalg import solve_banded
 from .._trace._namespace import holds
 from ..errors import ShapeError
 from ._pieces import axis_of, beside, moved, search, take, wrapped
-from ._replacing import Standing, floats, refuse_option
+from ._replacing import Standing, floats, increasing, refuse_option, require_lengths
 
 # ---------------------------------------------------------------- splines by their basis
 
@@ -217,6 +217,10 @@ def make_interp_spline(
     """
     x, values = floats(x), floats(y)
     axis = axis_of(axis, values)
+    require_lengths("make_interp_spline", "x and y", x.shape[0], values.shape[axis])
+    if k == 0:  # no place is in its results
+        values = increasing(np.diff(x), values)
+    x = increasing(np.diff(x), x)
     y = np.moveaxis(values, axis, 0)
     if isinstance(bc_type, str) and bc_type == "periodic":
         refuse_option(

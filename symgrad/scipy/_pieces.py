@@ -10,7 +10,7 @@ import scipy.interpolate
 from .. import numpy as traced_numpy
 from .._ops.np_linalg import solve_banded
 from ..errors import ArgumentError, ShapeError, UnsupportedError
-from ._replacing import Standing, floats, refuse_option, require_lengths
+from ._replacing import Standing, floats, increasing, refuse_option, require_lengths
 
 take = traced_numpy.take
 search = traced_numpy.searchsorted
@@ -81,6 +81,7 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
         if not beyond:
             within = beside((x >= self.x[0]) & (x <= self.x[-1]), self.c[0])
             value = np.where(within, value, np.nan)
+        value = increasing(self.x[-1:] - self.x[:1], value)  # of all steps would take long
         return moved(value, x.ndim, self.axis)
 
     def derivative(self, nu: int = 1) -> PPoly:
@@ -145,6 +146,7 @@ class CubicHermiteSpline(PPoly, of=scipy.interpolate.CubicHermiteSpline):
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
         axis = axis_of(axis, floats(y))
         x, y, s = floats(x), np.moveaxis(floats(y), axis, 0), np.moveaxis(floats(dydx), axis, 0)
+        x = increasing(np.diff(x), x)
         dx = beside(np.diff(x), y)
         slope = np.diff(y, axis=0) / dx
         t = (s[:-1] + s[1:] - 2 * slope) / dx

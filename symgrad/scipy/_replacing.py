@@ -138,6 +138,19 @@ def one_number(value: Any, what: str, instead: str) -> Any:
         ) from None
 
 
+def increasing(steps: Any, value: Any) -> Any:
+    """Return a value that takes places which increase, by the steps from each to the next.
+
+    Where they do not, and SciPy raises, it is an error if they are known, else nan.
+    """
+    rise = np.all(steps > 0)
+    if is_traced(rise):
+        return np.where(rise, value, np.nan)
+    if not rise:
+        raise ValueError("`x` must be strictly increasing sequence.")
+    return value
+
+
 def refuse_option(function: str, option: str, value: Any, instead: str) -> None:
     """Say that an option is not followed while tracing, and which are."""
     raise UnsupportedError(

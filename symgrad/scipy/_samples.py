@@ -11,7 +11,7 @@ import scipy.integrate
 from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from .._state import now
-from ._replacing import floats, refuse_option, replaces, require_lengths
+from ._replacing import floats, increasing, refuse_option, replaces, require_lengths
 
 
 def _steps(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
@@ -113,6 +113,8 @@ def cumulative_simpson(
         sums = np.moveaxis(cumulative_trapezoid(floats(y), x, dx, axis), axis, 0)
     else:
         y, h = _steps(y, x, dx, axis)
+        if x is not None:
+            h = increasing(h, h)
 
         def first(y: Any, h: Any) -> Any:
             """Return the integrals over the first of each two steps."""

@@ -22,7 +22,7 @@ from ._pieces import (
     search,
     take,
 )
-from ._replacing import Standing, floats, refuse_option, require_lengths
+from ._replacing import Standing, floats, increasing, refuse_option, require_lengths
 
 # ---------------------------------------------------------------- tables
 
@@ -169,6 +169,8 @@ class RegularGridInterpolator(metaclass=Standing, of=scipy.interpolate.RegularGr
             inside = [(flat[:, k] >= a) & (flat[:, k] <= b) for k, (a, b) in enumerate(ends)]
             within = np.all(traced_numpy.stack(inside), axis=0)
             value = np.where(beside(within, value), value, self.fill_value)
+        for x in self.grid:
+            value = increasing(np.diff(x), value)
         return value.reshape((*shape, *value.shape[1:]))
 
     def _at(self, places: list[Any], method: str) -> Any:

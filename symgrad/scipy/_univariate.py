@@ -226,7 +226,8 @@ class BarycentricInterpolator(metaclass=Standing, of=scipy.interpolate.Barycentr
     def __call__(self, x: Any) -> Any:
         """Return values at places of any shape, by Lagrange's basis."""
         x, one = floats(x), np.eye(int(self.xi.shape[0]))
-        shares = (x[..., None, None] - self.xi) / (self.xi[:, None] - self.xi + one)
+        gaps = self.xi[:, None] - self.xi
+        shares = (x[..., None, None] - self.xi) / np.where(gaps == 0, np.nan, gaps)
         basis = np.prod(np.where(one == 1, 1.0, shares), axis=-1)
         return moved(np.tensordot(basis, self.yi, 1), x.ndim, self.axis)
 

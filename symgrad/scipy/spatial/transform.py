@@ -22,7 +22,7 @@ from ... import numpy as traced_numpy
 from ..._trace._namespace import offering
 from ...errors import ShapeError
 from .._fates import reasons
-from .._replacing import Standing, floats, refuse_option
+from .._replacing import Standing, floats, increasing, refuse_option
 
 __all__ = ["Rotation", "Slerp"]
 
@@ -212,6 +212,7 @@ class Slerp(metaclass=Standing, of=scipy.spatial.transform.Slerp):
         self.times = floats(times)
         self._quat = floats(rotations.as_quat())
         if turns is None:
+            self.times = increasing(np.diff(self.times), self.times)
             before, after = (Rotation.ours(q, False) for q in (self._quat[:-1], self._quat[1:]))
             turns = (before.inv() * after).as_rotvec()
         self._turns = floats(turns)
