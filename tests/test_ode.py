@@ -542,3 +542,28 @@ def test_series_find_their_length(first: float | None, end: float) -> None:
     exact = [math.copysign(1.0, end), 1.0, 1.0] * np.array(scipy.special.ellipj(30.0, 0.51)[:3])
     np.testing.assert_allclose(found.y[:, -1], exact, atol=1e-7)
     assert len(found.t) < 190
+
+
+@pytest.mark.parametrize(
+    "method", ["RK45", "DOP853", "Tsit5", "Taylor", "Rodas5P", "BDF", "Radau", "LSODA"]
+)
+def test_a_right_hand_sides_own_error_is_the_solutions(method: str) -> None:
+    """Compiled it is nan, and there is no way on; SciPy passes it on."""
+
+    def falling(t: float, y: Any) -> Any:
+        if y[0] < 0.5:
+            raise ValueError("the tank is empty")
+        return [-y[0]]
+
+    def asserted(t: float, y: Any, least: float) -> Any:
+        assert y[0] > least, "the tank is empty"
+        return [-y[0]]
+
+    with pytest.raises(ValueError, match="the tank is empty"):
+        solve_ivp(falling, (0.0, 5.0), [1.0], method)
+    for _ in range(2):
+        assert solve_ivp(asserted, (0.0, 0.5), [1.0], method, args=(0.2,)).status == 0
+        with pytest.raises(AssertionError, match="the tank is empty"):
+            solve_ivp(asserted, (0.0, 5.0), [1.0], method, args=(0.5,))
+        with pytest.raises(AssertionError, match="the tank is empty"):
+            solve_ivp(asserted, (0.0, 5.0), [1.0], method, dense_output=True, args=(0.5,))

@@ -52,10 +52,13 @@ class Holder(NamedTuple):
         Returns what it holds now, each with its key.
     put:
         Makes it hold such parts again.
+    grows:
+        Whether it is a list, a set or a queue.
     """
 
     parts: Callable[[], Parts]
     put: Callable[[Parts], None]
+    grows: bool = False
 
 
 class Effects:
@@ -77,6 +80,17 @@ class Effects:
         for holder, before in changed:
             holder.put(before)
         return bool(changed)
+
+    def note_calls(self) -> bool:
+        """Tell whether a list has grown, or a number has become another one."""
+        for holder, before in self._before:
+            now = holder.parts()
+            if holder.grows and len(now) > len(before):
+                return True
+            pairs = zip(before, now, strict=False)
+            if len(now) == len(before) and any(_counts(old, new) for (_, old), (_, new) in pairs):
+                return True
+        return False
 
     def keep_numbers(self) -> None:
         """Put numbers for the values of the trace that have been kept and are known."""
@@ -185,6 +199,13 @@ def _put_numbers(holder: Holder, now: Parts, depth: int) -> None:
         holder.put(after)
 
 
+def _counts(old: Any, new: Any) -> bool:
+    """Tell whether a number has become another one."""
+    numbers = (int, float, np.integer, np.floating)
+    both = isinstance(old, numbers) and isinstance(new, numbers)
+    return old is not new and both and type(new) is not bool and bool(old != new)
+
+
 def _is_written(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.flags.writeable and not value.dtype.hasobject
 
@@ -284,7 +305,7 @@ def in_order(value: Any) -> Holder:
         value.clear()
         (value.update if isinstance(value, set) else value.extend)(x for _, x in parts)
 
-    return Holder(lambda: list(zip(itertools.repeat(None), value)), put)
+    return Holder(lambda: list(zip(itertools.repeat(None), value)), put, grows=True)
 
 
 def own_attributes(value: Any, some: AbstractSet[str] | None = None) -> Holder:

@@ -89,7 +89,8 @@ def _caught(steps: Sequence[dis.Instruction], k: int, code: CodeType) -> set[str
     return caught
 
 
-def _raises(code: CodeType) -> bool:
+def raises(code: CodeType) -> bool:
+    """Tell whether code has an error of its own."""
     return any(step.opname == "RAISE_VARARGS" for step in dis.get_instructions(code))
 
 
@@ -110,7 +111,7 @@ def _raising(names: Iterable[str], scope: Mapping[str, Any], depth: int = 3) -> 
         elif isinstance(value, FunctionType) and depth and not raising:
             inner = names_in(value.__code__)
             # One that raises errors itself tests its arguments, by conditions that are followed.
-            if not _raises(value.__code__) and _raising(
+            if not raises(value.__code__) and _raising(
                 inner.mentioned, value.__globals__, depth - 1
             ):
                 return name

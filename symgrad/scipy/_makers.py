@@ -18,6 +18,7 @@ from .._api._transforms import compile, grad, value_and_grad
 from .._compile import Function
 from .._ops.np_common import as_array
 from ..errors import ArgumentError
+from ._noting import noting
 
 
 def called(f: Any, heads: int, names: tuple[str, ...], spread: bool, x: Any, *rest: Any) -> Any:
@@ -39,7 +40,7 @@ def called(f: Any, heads: int, names: tuple[str, ...], spread: bool, x: Any, *re
     function = f[0] if type(f) is list else f
     count = len(rest) - len(names)
     given = dict(zip(names, rest[count:], strict=True))
-    return function(*rest[:heads], *(x if spread else (x,)), *rest[heads:count], **given)
+    return noting(function)(*rest[:heads], *(x if spread else (x,)), *rest[heads:count], **given)
 
 
 def _array(call: Callable[..., Any], *args: Any) -> Any:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
 import scipy.integrate
 
+from .._compile._reads_code import raises
 from .._graph import warn_user
 from .._state import PLAIN, now
 from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
 from ._given import with_branches
 from ._ode_at_once import solved_again, solved_at_once
 from ._ode_methods import NEWTON, Tsit5
-from ._ode_programs import programs_for, structured
+from ._ode_programs import codes_of, programs_for, structured
+from ._ode_run import TOO_SMALL
 from ._ode_solvers import COMPILED
 from ._ode_structure import LARGE, WIDE, is_sparse
 from ._ode_traced import BAND, checked_options, solve_traced
+
+#: SciPy's methods for what ours without a counterpart are for.
+ALIKE = {"Rodas5P": "Radau", "Taylor": "DOP853"}
 
 #: SciPy's own methods that can be run with compiled functions.
 IMPLICIT = ("Radau", "BDF", "LSODA")
@@ -126,7 +132,7 @@ def solve_ivp(
             found = solved_again(fun, t_span, y0, method, t_eval, vectorized, args, options)
         except SymgradError:  # said below
             found = None
-        if found is not None:
+        if found is not None and not (found.status < 0 and _may_raise(fun)):
             return found
     options.pop("memory", None)
     if method == "Rodas5P":  # it finds bands by itself
@@ -136,6 +142,15 @@ def solve_ivp(
         return scipy.integrate.solve_ivp(
             function, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
+
+    of_scipy = {k: v for k, v in options.items() if k != "max_steps"}
+
+    def told(found: Any) -> Any:
+        """Return a solution, or raise what the function has, which is nan in compiled code."""
+        if found.message == TOO_SMALL and _may_raise(fun):
+            like = Tsit5 if method == "Tsit5" else ALIKE.get(method, method)
+            plainly(fun, like, **of_scipy)
+        return found
 
     kind = COMPILED.get(method) if isinstance(method, str) else None
     if kind is None and not _is_solver(method):
@@ -155,13 +170,12 @@ def solve_ivp(
         if not dense_output and events is None:
             found = solved_at_once(kind, fun, t_span, start, t_eval, vectorized, given, options)
             if found is not None:
-                return found
-        return plainly(fun, kind, start, traced=(fun, given), **options)
+                return told(found)
+        return told(plainly(fun, kind, start, traced=(fun, given), **options))
     except SymgradError as error:
-        if method in ("Rodas5P", "Taylor"):  # SciPy has nothing like them
+        if method in ALIKE:  # SciPy has nothing like them
             raise
-        options = {k: v for k, v in options.items() if k != "max_steps"}
-        found = plainly(fun, Tsit5 if method == "Tsit5" else method, **options)
+        found = plainly(fun, Tsit5 if method == "Tsit5" else method, **of_scipy)
         name = getattr(fun, "__qualname__", repr(fun))
         warn_user(
             f"solve_ivp: {name} is not compiled, SciPy calls it as it is: {error}",
@@ -174,6 +188,11 @@ def _is_solver(method: Any) -> bool:
     if isinstance(method, type):
         return issubclass(method, scipy.integrate.OdeSolver)
     return isinstance(method, str) and method in IMPLICIT
+
+
+def _may_raise(fun: Any) -> bool:
+    """Tell whether a function has errors of its own, for some states."""
+    return any(isinstance(code, CodeType) and raises(code) for code in codes_of(fun))
 
 
 def _tuple(args: Any) -> tuple[Any, ...]:

@@ -25,6 +25,7 @@ from .._api._sparse_body import sparse_body
 from .._api._transforms import compile as compiled
 from .._api._transforms import vmap
 from ..errors import SparsityWarning, SymgradError
+from ._noting import noting
 from ._ode_loop import TOO_SMALL, Control, State, begun, interpolant, march, next_length, visit
 from ._ode_methods import METHODS, NEWTON, Rosenbrock
 from ._ode_newton import march as march_anew
@@ -128,7 +129,7 @@ class Programs(Held):
             most: Any, times: Any, states: Any, tries: Any, *args: Any,
         ) -> Any:  # fmt: skip
             control, terms = Control(bound, rtol, atol, longest), terms_of(args[:count])
-            slope = RightHandSide(held, args[count:], vectorized)
+            slope = RightHandSide(noting(held), args[count:], vectorized)
             start = judged(begun(terms, slope, t, sized(y), h, rejected, control))
             rows = times, states, tries
             state, written, *rows = march(terms, slope, start, control, most, rows)
@@ -139,7 +140,7 @@ class Programs(Held):
             times: Any, states: Any, kept: Any, numbers: Any, *args: Any,
         ) -> Any:  # fmt: skip
             control, system = Control(bound, rtol, atol, longest), system_of(kind, args[:count])
-            slope = RightHandSide(held, args[count:], vectorized).inline
+            slope = RightHandSide(noting(held), args[count:], vectorized).inline
             rule = NEWTON[method]
             start = rule.begun(slope, system, t, sized(y), h, control)
             rows = times, states, kept, numbers
@@ -153,18 +154,21 @@ class Programs(Held):
             most: Any, times: Any, *args: Any,
         ) -> Any:  # fmt: skip
             control, terms = Control(bound, rtol, atol, longest), terms_of(args[:count])
-            slope = RightHandSide(held, args[count:], vectorized)
+            slope = RightHandSide(noting(held), args[count:], vectorized)
             start = judged(begun(terms, slope, t, sized(y), h, rejected, control))
             every = np.concatenate([times, np.stack([bound])])
             states, late, looked, state, _ = visit(terms, slope, start, control, most, every)
             return (*left(terms, state, np.sum(~late[:-1]), looked[-2]), states[:-1])
 
         def run_interpolants(t: Any, y: Any, end: Any, *args: Any) -> Any:
-            terms, slope = terms_of(args[:count]), RightHandSide(held, args[count:], vectorized)
+            terms, slope = (
+                terms_of(args[:count]),
+                RightHandSide(noting(held), args[count:], vectorized),
+            )
             return vmap(lambda *step: interpolant(terms, slope, *step))(t, y, end)
 
         def run_slope(t: Any, y: Any, *args: Any) -> Any:
-            return RightHandSide(held, args, vectorized).inline(t, sized(y))
+            return RightHandSide(noting(held), args, vectorized).inline(t, sized(y))
 
         def hold(fun: Callable[..., Any]) -> None:
             nonlocal held

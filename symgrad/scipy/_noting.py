@@ -1,0 +1,39 @@
+"""Functions of the user's that note how SciPy calls them: a counter, a list of what was tried.
+
+Compiled, they would note one trace, with values that have no numbers. So they are left to SciPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._compile._effects import Effects
+from .._compile._reads import read_by
+from .._op import refused
+from ..errors import TraceError
+
+_NOTES = (
+    "it counts its calls, or adds to a list, and compiled it would once for all of them. Write "
+    "instead: return what is wanted of it, or note it in a `callback`"
+)
+
+
+def noting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that is refused while it is traced if it notes its calls.
+
+    Raises
+    ------
+    TraceError
+        What it has noted is undone.
+    """
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        effects = Effects(read_by(function))
+        found = function(*args, **kwargs)
+        if effects.note_calls():
+            effects.undo()
+            raise refused(TraceError(_NOTES))
+        return found
+
+    return called

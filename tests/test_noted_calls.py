@@ -1,0 +1,151 @@
+"""Functions that note how solvers call them: counters, and lists of what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.optimize
+
+from symgrad.errors import DifferencesWarning, NotCompiledWarning
+from symgrad.scipy import integrate, optimize
+
+X = np.linspace(0.0, 1.0, 20)
+
+#: A solver of SciPy's and ours, and a function for it.
+SOLVERS: dict[str, tuple[Any, Any, Callable[..., Any], Callable[..., Any]]] = {
+    "minimize": (
+        scipy.optimize, optimize, lambda x: (x[0] - 1) ** 2 + (x[1] + x[0]) ** 4,
+        lambda lib, f: lib.minimize(f, [0.0, 0.5]).x,
+    ),
+    "least_squares": (
+        scipy.optimize, optimize, lambda x: x * x - np.array([1.0, 2.0]),
+        lambda lib, f: lib.least_squares(f, [0.5, 0.5]).x,
+    ),
+    "root": (
+        scipy.optimize, optimize, lambda x: x * x - np.array([1.0, 2.0]),
+        lambda lib, f: lib.root(f, [0.5, 0.5]).x,
+    ),
+    "newton": (scipy.optimize, optimize, lambda x: x * x - 2, lambda lib, f: lib.newton(f, 1.0)),
+    "brentq": (
+        scipy.optimize, optimize, lambda x: x * x - 2, lambda lib, f: lib.brentq(f, 0.0, 2.0)
+    ),
+    "curve_fit": (
+        scipy.optimize, optimize, lambda x, a, b: a * np.exp(-b * x),
+        lambda lib, f: lib.curve_fit(f, X, np.exp(-2 * X), [1.0, 0.5])[0],
+    ),
+    "quad": (scipy.integrate, integrate, np.cos, lambda lib, f: lib.quad(f, 0.0, 2.0)[0]),
+    "solve_ivp": (
+        scipy.integrate, integrate, lambda t, y: -y,
+        lambda lib, f: lib.solve_ivp(f, (0.0, 2.0), [1.0]).y[:, -1],
+    ),
+    "BDF": (
+        scipy.integrate, integrate, lambda t, y: -y,
+        lambda lib, f: lib.solve_ivp(f, (0.0, 2.0), [1.0], "BDF").y[:, -1],
+    ),
+    "LSODA": (
+        scipy.integrate, integrate, lambda t, y: -y,
+        lambda lib, f: lib.solve_ivp(f, (0.0, 2.0), [1.0], "LSODA").y[:, -1],
+    ),
+    "odeint": (
+        scipy.integrate, integrate, lambda y, t: -y,
+        lambda lib, f: lib.odeint(f, [1.0], [0.0, 2.0])[-1],
+    ),
+}  # fmt: skip
+
+
+class Counted:
+    """A model that counts its calls."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.calls = function, 0
+
+    def __call__(self, *args: Any) -> Any:
+        self.calls += 1
+        return self.function(*args)
+
+    def seen(self) -> int:
+        return self.calls
+
+
+class Listed(Counted):
+    """A model that keeps what it has given."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.given = function, list[Any]()
+
+    def __call__(self, *args: Any) -> Any:
+        found = self.function(*args)
+        self.given.append(found)
+        return found
+
+    def seen(self) -> int:
+        assert all(isinstance(x, (np.ndarray, float)) for x in self.given)
+        return len(self.given)
+
+
+class Numbered(Counted):
+    """A function that counts in a variable around it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        count = 0
+
+        def counted(*args: Any) -> Any:
+            nonlocal count
+            count += 1
+            return function(*args)
+
+        self.counted, self.seen = counted, lambda: count  # type: ignore[method-assign]
+
+    def __call__(self, *args: Any) -> Any:
+        return self.counted(*args)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", [Counted, Listed, Numbered])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_calls_are_noted_as_scipys(name: str, kind: Any) -> None:
+    """One or two more are, to see whether the function can be compiled."""
+    original, ours, function, solve = SOLVERS[name]
+    theirs, own = kind(function), kind(function)
+    np.testing.assert_allclose(solve(ours, own), solve(original, theirs), rtol=1e-5)
+    assert theirs.seen() <= own.seen() <= theirs.seen() + 2
+
+
+def test_users_are_told() -> None:
+    log: list[Any] = []
+
+    def cost(x: Any) -> Any:
+        log.append(x)
+        return np.sum(x * x)
+
+    def rate(t: Any, y: Any) -> Any:
+        log.append(t)
+        return -y
+
+    with pytest.warns(DifferencesWarning, match=r"adds to a list.*callback"):
+        optimize.minimize(cost, [1.0, 2.0])
+    with pytest.warns(NotCompiledWarning, match="adds to a list"):
+        integrate.solve_ivp(rate, (0.0, 1.0), [1.0])
+
+
+def test_what_notes_no_calls_is_compiled() -> None:
+    memo: dict[int, Any] = {}
+    scratch = [0.0, 0.0]
+
+    class Model:
+        ready = False
+
+        def rate(self, t: Any, y: Any) -> Any:
+            if not self.ready:
+                self.weights, self.ready = np.arange(2.0), True
+            self.last = y
+            scratch[0], scratch[1] = -y[0], y[0] * memo.setdefault(len(y), 0.5)
+            return np.array(scratch) * (1 - 0.1 * self.weights)
+
+    found = integrate.solve_ivp(Model().rate, (0.0, 1.0), [1.0, 0.0])  # without a warning
+    want = scipy.integrate.solve_ivp(Model().rate, (0.0, 1.0), [1.0, 0.0])
+    np.testing.assert_allclose(found.y, want.y, rtol=1e-10)
