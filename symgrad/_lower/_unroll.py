@@ -49,7 +49,9 @@ _COMBINE: dict[str, Callable[..., Any]] = {
 
 def unrolls(outputs: Sequence[Node]) -> bool:
     """Tell whether numbers of the prepared graph may be elements of arrays with short axes."""
-    return any(short(n.shape) for n in topological(outputs))
+    order = topological(outputs)
+    most = short_up_to(order)
+    return any(_short(n.shape, most) for n in order)
 
 
 def unroll(outputs: Sequence[Node]) -> list[Node]:
@@ -70,13 +72,14 @@ def unroll(outputs: Sequence[Node]) -> list[Node]:
 
 def _unrolled(outputs: Sequence[Node]) -> list[Node] | None:
     """Return ``outputs`` with short axes unrolled, None if a loop is better."""
-    unrolled = _Unroller()
-    for node in topological(outputs):
+    order = topological(outputs)
+    unrolled = _Unroller(order)
+    for node in order:
         at(node.where)
         unrolled.visit(node)
         if unrolled.count > MOST_NODES:
             return None
-    if CALL * _wide_calls(outputs) > unrolled.count:
+    if CALL * _wide_calls(outputs, unrolled) > unrolled.count:
         return None
     return [unrolled.whole(n) for n in outputs]
 
@@ -93,50 +96,64 @@ def _written_out(outputs: Sequence[Node]) -> list[Node]:
     return rebuilt(outputs, change)
 
 
-def short(shape: Shape) -> tuple[int, ...]:
-    """Return the axes to unroll.
+def short_up_to(order: Sequence[Node]) -> int:
+    """Return up to which length axes of a graph are short.
 
-    Axes that fill a vector register are among them only beside long ones: by themselves they are
-    a vector or two in a loop, where their parts would be as many scalars.
+    Axes that fill a vector register are short only beside long ones, in what is computed: by
+    themselves they are a vector or two in a loop, where their parts would be as many scalars.
     """
+    computed = (n for n in order if n.op.kind in ("map", "reduce", "contract"))
+    shapes = {x.shape for n in computed for x in (n, *n.operands)}
+    return SHORT_LAST_AXIS if any(map(_has_both, shapes)) else MOST_ALONE
+
+
+def _has_both(shape: Shape) -> bool:
+    """Tell whether a shape has a long axis and one that fills a register."""
+    fixed = [d for d in shape if isinstance(d, int) and d <= SHORT_LAST_AXIS]
+    return len(fixed) < len(shape) and any(d > MOST_ALONE for d in fixed)
+
+
+def _short(shape: Shape, most: int) -> tuple[int, ...]:
+    """Return the axes to unroll, of up to a length."""
     if 0 in shape:
         return ()
-    alone = all(isinstance(d, int) and d <= SHORT_LAST_AXIS for d in shape)
-    most = MOST_ALONE if alone else SHORT_LAST_AXIS
     axes = [k for k, d in enumerate(shape) if isinstance(d, int) and 2 <= d <= most]
     while math.prod(int(shape[k]) for k in axes) > MOST_PARTS:
         axes.remove(max(axes, key=lambda k: (shape[k], -k)))
     return tuple(axes)
 
 
-def _wide_calls(outputs: Sequence[Node]) -> int:
+def _wide_calls(outputs: Sequence[Node], u: _Unroller) -> int:
     """Count the calls of mathematics functions that are scalar unrolled, and vectors in a loop."""
     nodes = topological(outputs)
-    sizes = [math.prod(n.shape) for n in nodes if n.shape and not long(n.shape)]
+    sizes = [math.prod(n.shape) for n in nodes if n.shape and not u.long(n.shape)]
     if max(sizes, default=0) < WIDE:
         return 0
     calls = [n for n in topological(legalize(outputs)) if isinstance(Code.of(n.op).lower, Libm)]
-    return sum(size for n in calls if not long(n.shape) and (size := math.prod(n.shape)) >= WIDE)
-
-
-def long(shape: Shape) -> Shape:
-    """Return the shape of a part: the axes that stay."""
-    axes = short(shape)
-    return tuple(d for k, d in enumerate(shape) if k not in axes)
-
-
-def places(shape: Shape) -> Iterable[Place]:
-    """Return the places on the short axes."""
-    return itertools.product(*(range(int(shape[k])) for k in short(shape)))
+    return sum(size for n in calls if not u.long(n.shape) and (size := math.prod(n.shape)) >= WIDE)
 
 
 class _Unroller:
     """The parts of every node so far; None for those that are only had as a whole."""
 
-    def __init__(self) -> None:
+    def __init__(self, order: Sequence[Node]) -> None:
+        self.most = short_up_to(order)
         self.parts: dict[Node, Parts | None] = {}
         self.wholes: dict[Node, Node] = {}
         self.count = 0
+
+    def short(self, shape: Shape) -> tuple[int, ...]:
+        """Return the axes to unroll."""
+        return _short(shape, self.most)
+
+    def long(self, shape: Shape) -> Shape:
+        """Return the shape of a part: the axes that stay."""
+        axes = self.short(shape)
+        return tuple(d for k, d in enumerate(shape) if k not in axes)
+
+    def places(self, shape: Shape) -> Iterable[Place]:
+        """Return the places on the short axes."""
+        return itertools.product(*(range(int(shape[k])) for k in self.short(shape)))
 
     def part(self, node: Node, place: Place) -> Node:
         """Return the part of ``node`` at a place on its short axes."""
@@ -144,7 +161,7 @@ class _Unroller:
         if parts is not None:
             return parts[place]
         axes = iter(place)
-        chosen = short(node.shape)
+        chosen = self.short(node.shape)
         region = tuple((next(axes), 1, None) if k in chosen else (0, 1, d)
                        for k, d in enumerate(node.shape))  # fmt: skip
         return build("Slice", self.wholes[node], region=region) if chosen else self.wholes[node]
@@ -154,7 +171,7 @@ class _Unroller:
         if node not in self.wholes:
             parts = self.parts[node]
             assert parts is not None
-            axes = short(node.shape)
+            axes = self.short(node.shape)
             regions = []
             for place in parts:
                 at = dict(zip(axes, place, strict=True))
@@ -169,7 +186,7 @@ class _Unroller:
     def visit(self, node: Node) -> None:
         """Find the parts of a node whose operands have theirs."""
         rule = _RULES.get(node.op.kind)
-        involved = short(node.shape) or any(short(x.shape) for x in node.operands)
+        involved = self.short(node.shape) or any(self.short(x.shape) for x in node.operands)
         parts = rule(self, node) if rule is not None and involved else None
         self.parts[node] = parts
         if parts is None:
@@ -193,12 +210,12 @@ def _fold(function: Callable[..., Any], nodes: Iterable[Node]) -> Node:
 
 
 def _map(u: _Unroller, node: Node) -> Parts | None:
-    axes = short(node.shape)
-    shape = long(node.shape)
-    if any(k + node.ndim - x.ndim not in axes for x in node.operands for k in short(x.shape)):
+    axes = u.short(node.shape)
+    shape = u.long(node.shape)
+    if any(k + node.ndim - x.ndim not in axes for x in node.operands for k in u.short(x.shape)):
         return None  # too many parts in all
     found = {}
-    for place in places(node.shape):
+    for place in u.places(node.shape):
         at = dict(zip(axes, place, strict=True))
         operands = tuple(_aligned(u, x, node.ndim - x.ndim, at) for x in node.operands)
         found[place] = apply(node.op, operands, node.items, shape, node.dtype)
@@ -207,7 +224,7 @@ def _map(u: _Unroller, node: Node) -> Parts | None:
 
 def _aligned(u: _Unroller, x: Node, offset: int, at: dict[int, int]) -> Node:
     """Return the part of a broadcast operand at a place of the result."""
-    own = short(x.shape)
+    own = u.short(x.shape)
     part = u.part(x, tuple(at[k + offset] for k in own))
     stay = [k for k in range(x.ndim) if k not in own]
     if any(k + offset in at and x.shape[k] != 1 for k in stay):  # equal to the result's by guard
@@ -221,13 +238,13 @@ def _aligned(u: _Unroller, x: Node, offset: int, at: dict[int, int]) -> Node:
 def _view(u: _Unroller, node: Node) -> Parts | None:
     (x,) = node.operands
     found: Parts = {}
-    for place in places(node.shape):
-        read = reading(node.op, node.items, x.shape, node.shape, short(node.shape), place)
-        own = short(x.shape)
+    for place in u.places(node.shape):
+        read = reading(node.op, node.items, x.shape, node.shape, u.short(node.shape), place)
+        own = u.short(x.shape)
         if read is None or not all(isinstance(read[k], int) for k in own):
             return None
         at = tuple(read[k] for k in own)
-        found[place] = viewed(u.part(x, at), read, own, long(node.shape))
+        found[place] = viewed(u.part(x, at), read, own, u.long(node.shape))
     return found
 
 
@@ -237,15 +254,15 @@ def _reduce(u: _Unroller, node: Node) -> Parts | None:
         return None
     function = _COMBINE[node.op.combine]
     (x,) = node.operands
-    own, axes = short(x.shape), node.params["axes"]
+    own, axes = u.short(x.shape), node.params["axes"]
     kept = [k for k in own if k not in axes]
     stay = [k for k in range(x.ndim) if k not in own]
     loops = tuple(j for j, k in enumerate(stay) if k in axes)
     groups: dict[Place, list[Node]] = {}
-    for place in places(x.shape):
+    for place in u.places(x.shape):
         at = dict(zip(own, place, strict=True))
         groups.setdefault(tuple(at[k] for k in kept), []).append(u.part(x, place))
-    if len(kept) != len(short(node.shape)):
+    if len(kept) != len(u.short(node.shape)):
         return None  # fewer parts: the result unrolls axes that its operand does not
     found = {}
     for place, parts in groups.items():
@@ -260,8 +277,8 @@ def _contract(u: _Unroller, node: Node) -> Parts | None:
     x, y = node.operands
     a, b, out = (node.params[k] for k in ("a", "b", "out"))
     sizes = dict(zip(a + b, x.shape + y.shape, strict=True))
-    cut = [s for s in sizes if short((sizes[s],))]
-    if any(len(short(n.shape)) != sum(s in cut for s in letters)
+    cut = [s for s in sizes if u.short((sizes[s],))]
+    if any(len(u.short(n.shape)) != sum(s in cut for s in letters)
            for n, letters in ((x, a), (y, b), (node, out))):  # fmt: skip
         return None
     _, rows, columns, summed = roles(a, b, out)
@@ -270,7 +287,7 @@ def _contract(u: _Unroller, node: Node) -> Parts | None:
     inner = [s for s in cut if s not in out]
     rest = ["".join(s for s in letters if s not in cut) for letters in (a, b, out)]
     found = {}
-    for place in places(node.shape):
+    for place in u.places(node.shape):
         at = dict(zip((s for s in out if s in cut), place, strict=True))
         pairs = []
         for more in itertools.product(*(range(int(sizes[s])) for s in inner)):
@@ -299,19 +316,19 @@ def _assemble(u: _Unroller, node: Node) -> Parts | None:
     regions = node.params.get("regions")
     if regions is None:
         return None
-    axes, shape = short(node.shape), long(node.shape)
+    axes, shape = u.short(node.shape), u.long(node.shape)
     stay = [k for k in range(node.ndim) if k not in axes]
     if not all(isinstance(v, int) or v is None for r in regions for k in axes for v in r[k]):
         return None
     for x, region in zip(node.operands, regions, strict=True):
         target = [k for k, (_, _, size) in enumerate(region) if size is not None]
         # The axis of an operand may be written otherwise than the place that it goes to.
-        if {k for k, t in enumerate(target) if t in axes} != set(short(x.shape)):
+        if {k for k, t in enumerate(target) if t in axes} != set(u.short(x.shape)):
             return None
     found = {}
     over = isinstance(node.op, Placing) and node.op.last
     options = {k: v for k, v in node.items if k == "disjoint"}
-    for place in places(node.shape):
+    for place in u.places(node.shape):
         at = dict(zip(axes, place, strict=True))
         pieces = []
         for x, region in zip(node.operands, regions, strict=True):
@@ -344,7 +361,7 @@ def _piece(u: _Unroller, x: Node, region: Any, at: dict[int, int]) -> Node | Non
         if remainder or not 0 <= offset < (1 if size is None else size):
             return None
         inside += [offset] if size is not None else []
-    own = short(x.shape)
+    own = u.short(x.shape)
     part = u.part(x, tuple(inside[k] or 0 for k in own))
     rest = tuple(d for k, d in enumerate(x.shape) if k not in own and inside[k] is None)
     return reshaped(part, rest)
@@ -353,21 +370,21 @@ def _piece(u: _Unroller, x: Node, region: Any, at: dict[int, int]) -> Node | Non
 def _gather(u: _Unroller, node: Node) -> Parts | None:
     x, *indices = node.operands
     axes, at = node.params["axes"], node.params["at"]
-    own, inner = short(x.shape), short(indices[0].shape)
+    own, inner = u.short(x.shape), u.short(indices[0].shape)
     if any(k in own for k in axes):
         return None
     rank = indices[0].ndim
     others = [k for k in range(x.ndim) if k not in axes]  # as they follow in the result
     result = [("x", k) for k in others[:at]] + [("i", k) for k in range(rank)]
     result += [("x", k) for k in others[at:]]
-    cut = [result[k] for k in short(node.shape)]
+    cut = [result[k] for k in u.short(node.shape)]
     if sorted(cut) != sorted([("x", k) for k in own] + [("i", k) for k in inner]):
         return None
     stay = [k for k in range(x.ndim) if k not in own]
     moved = {"axes": tuple(stay.index(k) for k in axes),
              "at": sum(k not in own for k in others[:at])}  # fmt: skip
     found = {}
-    for place in places(node.shape):
+    for place in u.places(node.shape):
         where = dict(zip(cut, place, strict=True))
         source = u.part(x, tuple(where["x", k] for k in own))
         chosen = [u.part(i, tuple(where["i", k] for k in inner)) for i in indices]
