@@ -92,3 +92,9 @@ def test_random_options(seed: int) -> None:
 def test_distances_of_one_point() -> None:
     f, x = lambda x: squareform(pdist(x)), np.ones((1, 3))
     np.testing.assert_array_equal(sg.compile(f)(x), f(x))
+
+
+def test_a_filter_has_a_first_coefficient() -> None:
+    """SciPy raises for a zero; the quotients by it were numbers, if infinite ones."""
+    with pytest.raises(ValueError, match="is zero"):
+        sg.grad(lambda x: np.sum(signal.lfilter([1.0], [0.0, 1.0], x)))(np.ones(3))

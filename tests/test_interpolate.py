@@ -377,3 +377,12 @@ def test_points_that_are_searched_are_numbers() -> None:
         sg.grad(lambda x: np.sum(si.griddata(x, HEIGHTS, AT)))(POINTS)
     with pytest.raises(UnsupportedError, match="RBFInterpolator"):
         sg.grad(lambda v: np.sum(si.griddata(POINTS, v, AT, "cubic")))(HEIGHTS)
+
+
+def test_a_spline_needs_knots_for_its_degree() -> None:
+    """With fewer its recursion read others, and gave numbers."""
+    for knots, k in (([0.0, 1.0, 2.0, 3.0, 4.0], 3), ([0.0, 1.0, 2.0], 1)):
+        with pytest.raises(ValueError, match=f"Need at least {2 * k + 2} knots for degree {k}"):
+            si.BSpline(knots, np.ones(3), k)
+        with pytest.raises(ValueError, match=f"Need at least {2 * k + 2} knots for degree {k}"):
+            sg.grad(lambda c, t=knots, k=k: si.BSpline(t, c, k)(0.5))(np.ones(3))

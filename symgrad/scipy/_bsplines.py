@@ -42,6 +42,10 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
         c = floats(c)
         self.axis = axis_of(axis, c)
         n = self.t.shape[0] - self.k - 1
+        if self.k < 0:
+            raise ValueError("Spline order cannot be negative.")
+        if n < self.k + 1:
+            raise ShapeError(f"Need at least {2 * self.k + 2} knots for degree {self.k}")
         if c.shape[self.axis] < n:
             raise ShapeError("BSpline: knots, coefficients and degree are inconsistent")
         rows = np.moveaxis(c, self.axis, 0)[:n]

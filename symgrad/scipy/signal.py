@@ -109,6 +109,8 @@ def _alike(b: Any, a: Any) -> tuple[Any, Any]:
     """Return coefficients as vectors of one length, divided by the first of ``a``."""
     b, a = np.atleast_1d(floats(b)), np.atleast_1d(floats(a))
     size, lead = max(int(b.shape[0]), int(a.shape[0])), a[0]
+    if known_value(as_node(lead)) == 0:
+        raise ValueError("the first of a filter's coefficients `a` is zero")
     return np.pad(b, (0, size - int(b.shape[0]))) / lead, np.pad(
         a, (0, size - int(a.shape[0]))
     ) / lead
