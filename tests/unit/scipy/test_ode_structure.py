@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -119,23 +120,26 @@ def test_stages_in_a_loop_are_those_of_straight_code(
         assert any(node.op.name == "Loop" for node in steps) == (limit == 0)
         found.append(compiled(*given))
     (one, slope_one, terms), (other, slope_other, more) = found
-    np.testing.assert_allclose([one, slope_one, *terms], [other, slope_other, *more], rtol=1e-10)
+    # Of the last terms of the interpolant sums of numbers near 1 are left, of which all but 1e-8
+    # cancels.
+    np.testing.assert_allclose(
+        [one, slope_one, *terms], [other, slope_other, *more], rtol=1e-10, atol=1e-14
+    )
 
 
 @pytest.mark.slow
 def test_a_long_right_hand_side_is_written_a_few_times() -> None:
     """Not once for each of the twelve stages and of the three between two steps."""
-    calls = 0
+    calls = itertools.count()  # a number that is counted up would be seen, and left to SciPy
 
     def slope(t: float, y: Any) -> Any:
-        nonlocal calls
-        calls += 1
+        next(calls)
         return [np.sin(k * y[k % 4] + t) * y[(k + 1) % 4] for k in range(4)] + [
             sum(np.cos(j * k + y[j]) for j in range(5)) for k in range(8)
         ]
 
     found = solve_ivp(slope, (0.0, 1.0), np.ones(12), "DOP853", t_eval=[1.0], rtol=1e-9)
-    assert calls < 5
+    assert next(calls) < 5
     expected = scipy.integrate.solve_ivp(slope, (0.0, 1.0), np.ones(12), "DOP853", rtol=1e-9)
     np.testing.assert_allclose(found.y[:, -1], expected.y[:, -1], rtol=1e-12)
 
