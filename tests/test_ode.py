@@ -567,3 +567,20 @@ def test_a_right_hand_sides_own_error_is_the_solutions(method: str) -> None:
             solve_ivp(asserted, (0.0, 5.0), [1.0], method, args=(0.5,))
         with pytest.raises(AssertionError, match="the tank is empty"):
             solve_ivp(asserted, (0.0, 5.0), [1.0], method, dense_output=True, args=(0.5,))
+
+
+@pytest.mark.parametrize("method", ["RK45", "Rodas5P", "BDF"])
+def test_a_helpers_error_is_the_solutions(method: str) -> None:
+    class Tank:
+        least = 0.5
+
+        def check(self, y: Any) -> None:
+            if y[0] < self.least:
+                raise ValueError("the tank is empty")
+
+        def rate(self, t: float, y: Any) -> Any:
+            self.check(y)
+            return [-y[0]]
+
+    with pytest.raises(ValueError, match="the tank is empty"):
+        solve_ivp(Tank().rate, (0.0, 5.0), [1.0], method)

@@ -35,7 +35,8 @@ MOST_PARTS, MOST_NODES = 64, 2000
 #: as so many other ops.
 WIDE, CALL = 8, 10
 
-#: Up to this length axes of arrays without a long one are unrolled: longer ones fill a register.
+#: Up to this length axes are unrolled in graphs without long ones beside them: longer ones fill a
+#: vector register.
 MOST_ALONE = WIDE - 1
 
 Place = tuple[int, ...]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from types import CodeType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 import scipy.integrate
 
+from .._compile._reads import read_by
 from .._compile._reads_code import raises
 from .._graph import warn_user
 from .._state import PLAIN, now
@@ -17,7 +18,7 @@ from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
 from ._given import with_branches
 from ._ode_at_once import solved_again, solved_at_once
 from ._ode_methods import NEWTON, Tsit5
-from ._ode_programs import codes_of, programs_for, structured
+from ._ode_programs import programs_for, structured
 from ._ode_run import TOO_SMALL
 from ._ode_solvers import COMPILED
 from ._ode_structure import LARGE, WIDE, is_sparse
@@ -191,8 +192,9 @@ def _is_solver(method: Any) -> bool:
 
 
 def _may_raise(fun: Any) -> bool:
-    """Tell whether a function has errors of its own, for some states."""
-    return any(isinstance(code, CodeType) and raises(code) for code in codes_of(fun))
+    """Tell whether a function, or one of the user's that it calls, has errors for some states."""
+    met = read_by(fun).met.values()
+    return any(isinstance(x, FunctionType) and raises(x.__code__) for x in met)
 
 
 def _tuple(args: Any) -> tuple[Any, ...]:
