@@ -174,7 +174,9 @@ def substitute(r: Any, factors: str, out: str, lower: int, upper: int, trans: bo
 
     def up(j: str, x: list[str]) -> list[str]:
         row = at(j)
-        first = do.binary("fdiv", x[0], r.get(row, str(high)))
+        # Divisions wait for nothing, and a product takes a third of one.
+        inverse = do.binary("fdiv", r.constant(1.0), r.get(row, str(high)))
+        first = do.binary("fmul", x[0], inverse)
         return [first, *(
             do.less(y, r.get(row, str(high - i)), first) for i, y in enumerate(x[1:], 1)
         )]  # fmt: skip

@@ -75,12 +75,17 @@ class Columns:
             left = e.op(f"fsub {self.vector} {a}, {product}")
             e.line(f"store {self.vector} {left}, ptr {there}, {align}")
 
-        def one_by_one(i: str) -> None:
-            product = self.number("fmul", r.get(x, i), factor)
-            r.put(self.number("fsub", r.get(y, i), product), y, i)
-
         self.over(first, middle, vectors, WIDTH)
-        self.over(middle, end, one_by_one)
+        self.subtract_each(y, x, factor, middle, end)
+
+    def subtract_each(self, y: str, x: str, factor: str, first: str, end: str) -> None:
+        """Do the same without vectors."""
+
+        def one_by_one(i: str) -> None:
+            product = self.number("fmul", self.r.get(x, i), factor)
+            self.r.put(self.number("fsub", self.r.get(y, i), product), y, i)
+
+        self.over(first, end, one_by_one)
 
     def product(self, x: str, y: str, first: str, end: str) -> str:
         """Return the sum of products between two places."""
@@ -156,20 +161,45 @@ def substitute(r: Any, factors: str, out: str, trans: bool) -> None:
     columns = Columns(r, factors, n)
     size = columns.size
     last = e.op(f"sub i64 {size}, 1")
+    for name in ("smin", "smax"):
+        e.module.declare(f"llvm.{name}.i64", "i64", ["i64", "i64"])
 
     def solve(i: str) -> None:
         x = r.at(out, e.op(f"mul i64 {i}, {size}"))
+        known = r.cell(r.kind, r.constant(0.0))
+
+        def know(value: str) -> None:
+            e.line(f"store {r.kind} {value}, ptr {known}")
+
+        def take_out(j: str, value: str, first: str, end: str, ahead: str) -> None:
+            """Take a known element out of others, of which that at ``ahead`` is known next.
+
+            That one is computed twice: what the loop stores comes back too late.
+            """
+            column = columns.column(j)
+            product = columns.number("fmul", r.get(column, ahead), value)
+            know(columns.number("fsub", r.get(x, ahead), product))
+            if first != "0":
+                # A vector that was stored as parts of two has to be waited for.
+                up = e.op(f"and i64 {e.op(f'add i64 {first}, {WIDTH - 1}')}, {-WIDTH}")
+                up = e.op(f"call i64 @llvm.smin.i64(i64 {up}, i64 {end})")
+                columns.subtract_each(x, column, value, first, up)
+                first = up
+            columns.subtract(x, column, value, first, end)
 
         def lower(j: str) -> None:
             after = e.op(f"add i64 {j}, 1")
-            columns.subtract(x, columns.column(j), r.get(x, j), after, size)
+            ahead = e.op(f"call i64 @llvm.smin.i64(i64 {after}, i64 {last})")
+            take_out(j, e.op(f"load {r.kind}, ptr {known}"), after, size, ahead)
 
         def upper(back: str) -> None:
             j = e.op(f"sub i64 {last}, {back}")
-            column = columns.column(j)
-            found = columns.number("fdiv", r.get(x, j), r.get(column, j))
+            # Divisions wait for nothing, and a product takes a third of one.
+            inverse = columns.number("fdiv", r.constant(1.0), r.get(columns.column(j), j))
+            found = columns.number("fmul", e.op(f"load {r.kind}, ptr {known}"), inverse)
             r.put(found, x, j)
-            columns.subtract(x, column, found, "0", j)
+            ahead = e.op(f"call i64 @llvm.smax.i64(i64 {e.op(f'sub i64 {j}, 1')}, i64 0)")
+            take_out(j, found, "0", j, ahead)
 
         def upper_transposed(j: str) -> None:
             column = columns.column(j)
@@ -181,7 +211,14 @@ def substitute(r: Any, factors: str, out: str, trans: bool) -> None:
             known = columns.product(columns.column(j), x, e.op(f"add i64 {j}, 1"), size)
             r.put(columns.number("fsub", r.get(x, j), known), x, j)
 
-        for sweep in (lower, upper) if trans else (upper_transposed, lower_transposed):
-            r.loop(size, sweep)
+        if trans:
+            know(r.get(x, "0"))
+            r.loop(size, lower)
+            know(r.get(x, last))
+            r.loop(size, upper)
+        else:
+            r.loop(size, upper_transposed)
+            r.loop(size, lower_transposed)
 
-    r.loop(r.size(k), solve)
+    some = e.op(f"icmp sgt i64 {size}, 0")
+    r.loop(e.op(f"select i1 {some}, i64 {r.size(k)}, i64 0"), solve)
