@@ -87,6 +87,21 @@ class Listed(Counted):
         return len(self.given)
 
 
+class Longer(Counted):
+    """A model that binds a longer tuple to the name of what it has given."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.given = function, tuple[Any, ...]()
+
+    def __call__(self, *args: Any) -> Any:
+        found = self.function(*args)
+        self.given += (found,)
+        return found
+
+    def seen(self) -> int:
+        return len(self.given)
+
+
 class Numbered(Counted):
     """A function that counts in a variable around it."""
 
@@ -105,7 +120,7 @@ class Numbered(Counted):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("kind", [Counted, Listed, Numbered])
+@pytest.mark.parametrize("kind", [Counted, Listed, Longer, Numbered])
 @pytest.mark.parametrize("name", SOLVERS)
 def test_calls_are_noted_as_scipys(name: str, kind: Any) -> None:
     """One or two more are, to see whether the function can be compiled."""
@@ -113,6 +128,26 @@ def test_calls_are_noted_as_scipys(name: str, kind: Any) -> None:
     theirs, own = kind(function), kind(function)
     np.testing.assert_allclose(solve(ours, own), solve(original, theirs), rtol=1e-5)
     assert theirs.seen() <= own.seen() <= theirs.seen() + 2
+
+
+@pytest.mark.filterwarnings("ignore::symgrad.errors.DifferencesWarning")
+@pytest.mark.parametrize(("empty", "add"), [
+    ([], lambda h, x: [*h, x]), ("", lambda h, _: h + "."),
+    (np.zeros(0), lambda h, x: np.append(h, x[0])),
+])  # fmt: skip
+def test_what_is_bound_anew_is_noted(empty: Any, add: Callable[..., Any]) -> None:
+    def count(library: Any) -> int:
+        history = empty
+
+        def cost(x: Any) -> Any:
+            nonlocal history
+            history = add(history, x)
+            return np.sum((x - 1) ** 2)
+
+        library.minimize(cost, [0.0, 0.5])
+        return len(history)
+
+    assert count(scipy.optimize) <= count(optimize) <= count(scipy.optimize) + 2
 
 
 def test_users_are_told() -> None:

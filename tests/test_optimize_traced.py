@@ -199,6 +199,16 @@ def test_many_fits_at_once() -> None:
         np.testing.assert_allclose(pcov[k], covariance, rtol=1e-3, atol=1e-7)
 
 
+@pytest.mark.parametrize("model", [
+    lambda t, a, b: (a + b) * t, lambda t, a, b: a * b * t + 1, lambda t, a, b: a * t + 1,
+    lambda t, a, b, c: (a + b) * t + c, lambda t, a, b, c: a * np.exp(b * t + c),
+])  # fmt: skip
+@pytest.mark.parametrize("given", [{}, {"sigma": np.full(20, 0.1), "absolute_sigma": True}])
+def test_parameters_that_data_do_not_tell_apart_vary_without_bound(model: Any, given: Any) -> None:
+    pcov = sg.compile(lambda y: so.curve_fit(model, T, y, **given)[1])(1 + 2 * T + 0.01 * T**2)
+    assert np.all(np.isinf(pcov))
+
+
 FITS = {
     "plain": {},
     "sigma": {"sigma": 1 + T, "absolute_sigma": True},

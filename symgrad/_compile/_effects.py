@@ -82,13 +82,13 @@ class Effects:
         return bool(changed)
 
     def note_calls(self) -> bool:
-        """Tell whether a list has grown, or a number has become another one."""
+        """Tell whether a list has grown or is bound to a longer one, or a number to another one."""
         for holder, before in self._before:
             now = holder.parts()
             if holder.grows and len(now) > len(before):
                 return True
             pairs = zip(before, now, strict=False)
-            if len(now) == len(before) and any(_counts(old, new) for (_, old), (_, new) in pairs):
+            if len(now) == len(before) and any(_notes(old, new) for (_, old), (_, new) in pairs):
                 return True
         return False
 
@@ -199,11 +199,18 @@ def _put_numbers(holder: Holder, now: Parts, depth: int) -> None:
         holder.put(after)
 
 
-def _counts(old: Any, new: Any) -> bool:
-    """Tell whether a number has become another one."""
-    numbers = (int, float, np.integer, np.floating)
-    both = isinstance(old, numbers) and isinstance(new, numbers)
-    return old is not new and both and type(new) is not bool and bool(old != new)
+def _notes(old: Any, new: Any) -> bool:
+    """Tell whether a number has become another one, or what is in order (a text, too) is longer."""
+    if old is new:
+        return False
+    if isinstance(old, _NUMBERS) and isinstance(new, _NUMBERS):
+        return type(new) is not bool and bool(old != new)
+    if isinstance(old, _ARRAYS) and isinstance(new, _ARRAYS):
+        return old.ndim == new.ndim == 1 and bool(new.shape[0] == old.shape[0] + 1)
+    return type(old) is type(new) in (list, tuple, str) and new[: len(old)] == old != new
+
+
+_ARRAYS, _NUMBERS = (np.ndarray, Traced), (int, float, np.integer, np.floating)
 
 
 def _is_written(value: Any) -> bool:
