@@ -340,3 +340,61 @@ def test_values_in_a_compiled_function_are_those_of_a_call(f):
             batch = np.stack([u, 2.0 * u, -u])
             wanted = [np.cumsum(function.values(x)) for x in batch]
             np.testing.assert_allclose(many(batch), wanted, rtol=1e-13)
+
+
+MATRIX = scipy.sparse.csc_array(np.array([[2.0, 0.0, 1.0], [0.0, 3.0, 0.0], [1.0, 0.0, 4.0]]))
+
+
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_results_are_scipys(form, kind):
+    make = getattr(scipy.sparse, f"{form}_{kind}")
+    places = MATRIX.tocoo().coords
+
+    def made(d):
+        a = make((d, places), shape=(3, 3))
+        return a, {"twice": 2.0 * a, "turned": a.T, "product": a @ a}
+
+    found, want = sg.compile(made)(MATRIX.data), made(MATRIX.data)
+    for a, b in zip([found[0], *found[1].values()], [want[0], *want[1].values()], strict=True):
+        assert type(a) is type(b)
+        np.testing.assert_allclose(a.toarray(), b.toarray(), rtol=1e-14)
+
+
+def test_sparse_arrays_are_states_of_loops():
+    start = scipy.sparse.csr_array(np.diag([2.0, 3.0]))
+    power = lambda d: sg.fori_loop(0, 3, lambda k, a: a @ a, start * d).toarray()  # noqa: E731
+    np.testing.assert_allclose(sg.compile(power)(1.0), np.diag([256.0, 6561.0]))
+    with pytest.raises(sg.errors.UnsupportedError, match=r"return A\.data"):
+        sg.vmap(lambda d: start * d)(np.ones(2))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_index_arrays_of_what_is_closed_over(form):
+    a = MATRIX.asformat(form)
+
+    def solved(d):
+        own = getattr(scipy.sparse, f"{form}_array")((d, a.indices, a.indptr), shape=a.shape)
+        return scipy.sparse.linalg.spsolve(own, a.data[:3])
+
+    np.testing.assert_allclose(sg.compile(solved)(2.0 * a.data), solved(2.0 * a.data))
+
+
+def test_sparse_right_hand_sides_have_sparse_solutions():
+    right = scipy.sparse.csc_array(np.array([[1.0, 0.0], [0.0, 2.0], [0.0, 0.0]]))
+    solved = lambda t: scipy.sparse.linalg.spsolve(t * MATRIX, right)  # noqa: E731
+    found, want = sg.compile(solved)(2.0), solved(2.0)
+    assert type(found) is type(want)
+    np.testing.assert_allclose(found.toarray(), want.toarray())
+    column = lambda t: scipy.sparse.linalg.spsolve(t * MATRIX, right[:, [0]])  # noqa: E731
+    np.testing.assert_allclose(sg.compile(column)(2.0), column(2.0))
+
+
+def test_singular_matrices_warn_and_have_missing_solutions():
+    a = scipy.sparse.csc_array(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    solved = lambda b: scipy.sparse.linalg.spsolve(a, b)  # noqa: E731
+    for f in (solved, sg.compile(solved), sg.grad(lambda b: solved(b)[0])):
+        with pytest.warns(scipy.sparse.linalg.MatrixRankWarning, match="exactly singular"):
+            assert np.isnan(f(np.ones(2))).all()
+    with pytest.raises(RuntimeError, match="exactly singular"):
+        sg.compile(lambda b: scipy.sparse.linalg.splu(a).solve(b))(np.ones(2))

@@ -26,12 +26,23 @@ class Pair:
     __slots__ = ()
 
 
+class Placed:
+    """What is an array with labels of another kind: the base of sparse matrices of a trace.
+
+    Its classes have ``data``, and ``places()`` returns the labels: ``on(data)`` of them puts the
+    parts together.
+    """
+
+    __slots__ = ()
+
+
 class Tree(NamedTuple):
     """The structure of a nested value: a container's type with the trees inside it.
 
     ``kind`` is "leaf", "tuple", "list", "dict", "namedtuple", "dataclass", "complex" (a
     :class:`Pair`), "packed" (complex numbers as a real array with a last axis of two) or
-    "labelled" (an array with labels); ``meta`` is what rebuilding needs (keys, class).
+    "labelled" (an array with labels, or of entries with places); ``meta`` is what rebuilding
+    needs (keys, class).
     """
 
     kind: str
@@ -158,6 +169,9 @@ def _flatten(value: Any, leaves: list[Any]) -> Tree:
     if isinstance(value, Labelled):
         leaves.append(value.values)
         return Tree("labelled", value.labels, (LEAF,))
+    if isinstance(value, Placed):
+        leaves.append(value.data)  # type: ignore[attr-defined]
+        return Tree("labelled", value.places(), (LEAF,))  # type: ignore[attr-defined]
     labels = labels_of(value)
     if labels is not None:
         leaves.append(numbers_of(value))

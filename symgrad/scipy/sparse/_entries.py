@@ -11,14 +11,15 @@ import scipy.sparse
 from ... import numpy as traced_numpy
 from ..._disguise import stands_for
 from ..._ops.np_common import is_traced
+from ..._trace._tree import Placed
 from ...errors import ShapeError, UnsupportedError
 from .._replacing import floats, refuse_option
-from ._parts import OPERATORS, by_operator, part_of, product, set_diagonal, summed, write
+from ._parts import OPERATORS, Places, by_operator, part_of, product, set_diagonal, summed, write
 
 _join = traced_numpy.concatenate
 
 
-class Entries:
+class Entries(Placed):
     """A sparse matrix by its entries; those of one place add up.
 
     ``*`` is the product of matrices, as of SciPy's ``*_matrix``.
@@ -59,6 +60,10 @@ class Entries:
                 f"{self.rows.shape}, {self.columns.shape}"
             )
 
+    def places(self) -> Places:
+        """Return what the matrix is without its entries, as a result of a function."""
+        return Places(self)
+
     # ---------------------------------------------------------------- as it is
 
     @property
@@ -92,7 +97,7 @@ class Entries:
         found.order = form
         return found
 
-    def _with(self, data: Any) -> Entries:
+    def with_data(self, data: Any) -> Entries:
         """Return other entries at the same places."""
         return type(self)(data, self.rows, self.columns, self.shape).ordered(self.order)
 
@@ -113,7 +118,7 @@ class Entries:
 
     def conj(self, copy: bool = True) -> Entries:
         """Return the complex conjugate."""
-        return self._with(np.conj(self.data))
+        return self.with_data(np.conj(self.data))
 
     conjugate = conj
 
@@ -128,7 +133,7 @@ class Entries:
 
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Entries:
         """Return the entries in another type; whole numbers are floats without a fraction."""
-        return self._with(self.data.astype(dtype))
+        return self.with_data(self.data.astype(dtype))
 
     def asformat(self, format: Any, copy: bool = False) -> Entries:
         """Return the entries in the order of a format."""
@@ -199,7 +204,7 @@ class Entries:
     def _each(self, function: Any) -> Entries:
         """Return a function of each element that is 0 at 0."""
         whole = self.whole(self.order)
-        return whole._with(function(whole.data))
+        return whole.with_data(function(whole.data))
 
     def __abs__(self) -> Entries:
         return self._each(np.abs)
@@ -285,7 +290,7 @@ class Entries:
 
     def __mul__(self, other: Any) -> Any:
         if np.ndim(other) == 0 and not issparse(other):
-            return self._with(self.data * other)
+            return self.with_data(self.data * other)
         return self.multiply(other) if self.by_elements else self @ other
 
     def __rmul__(self, other: Any) -> Any:
@@ -298,10 +303,10 @@ class Entries:
             return self.toarray() / other.toarray()
         if np.ndim(other):
             return self.multiply(1.0 / floats(other))
-        return self._with(self.data / other)
+        return self.with_data(self.data / other)
 
     def __neg__(self) -> Entries:
-        return self._with(-self.data)
+        return self.with_data(-self.data)
 
     def __add__(self, other: Any) -> Any:
         if not issparse(other):
@@ -312,7 +317,7 @@ class Entries:
         return type(self)(
             _join([self.data, other.data]), np.append(self.rows, other.rows),
             np.append(self.columns, other.columns), self.shape,
-        ).whole(self.order)  # fmt: skip
+        ).whole(self.order or "csr")  # fmt: skip
 
     __radd__ = __add__
 
@@ -326,7 +331,7 @@ class Entries:
         """Return elementwise products with a number or a dense array."""
         by = other.toarray() if issparse(other) else floats(other)
         by = np.broadcast_to(by, self.shape)[self.rows, self.columns]
-        return self._with(self.data * by)
+        return self.with_data(self.data * by)
 
     # ---------------------------------------------------------------- parts
 
@@ -384,8 +389,9 @@ def entries(x: Any) -> Entries:
     if isinstance(x, Entries):
         return x
     if scipy.sparse.issparse(x):
-        kind, x = kind_of(x), x.tocoo()
-        return kind(x.data, x.row, x.col, x.shape)
+        kind, all_ = kind_of(x), x.tocoo(copy=False)
+        found = kind(all_.data, all_.row, all_.col, all_.shape)
+        return found.ordered(x.format) if x.format in ("csr", "csc") else found
     x = floats(x)
     if x.ndim != 2:
         raise ShapeError(f"a sparse matrix is made of a matrix, not of shape {x.shape}")

@@ -1,12 +1,14 @@
-"""Rows, columns, diagonals of a sparse matrix in a trace, read and written; sums; operators."""
+"""Parts of a sparse matrix in a trace, read and written; sums, operators, results."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from ... import numpy as traced_numpy
+from ..._ops.np_common import is_traced
 from ...errors import ShapeError, UnsupportedError
 from .._replacing import floats
 
@@ -47,7 +49,7 @@ def product(a: Any, b: Any) -> Any:
     of_b = order[np.concatenate([*map(np.arange, first, last), np.arange(0)])]
     return type(a)(
         a.data[of_a] * b.data[of_b], a.rows[of_a], b.columns[of_b], (a.shape[0], b.shape[1])
-    ).whole(a.order)  # fmt: skip
+    ).whole(a.order or "csr")  # fmt: skip
 
 
 _join = traced_numpy.concatenate
@@ -135,3 +137,35 @@ def lengths(lines: Any, axis: int) -> list[int]:
             )
         found.append(sizes.pop() if sizes else 0)
     return found
+
+
+# ---------------------------------------------------------------- as results
+
+
+class Places:
+    """A sparse matrix without its entries: what is known of a result before it is computed."""
+
+    def __init__(self, of: Any) -> None:
+        self._of = of.with_data(np.zeros(of.nnz))
+        places = of.rows.tobytes(), of.columns.tobytes()
+        self._key = (type(of), of.shape, of.order, *places)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Places) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def on(self, values: Any) -> Any:
+        """Return the matrix of such entries: SciPy's where they are numbers."""
+        if np.shape(values) != self._of.rows.shape:
+            raise UnsupportedError(
+                "a sparse matrix of the trace is no result in a batch, and has no Jacobian. Write "
+                "instead: return A.data, or A.toarray()"
+            )
+        made = self._of.with_data(values)
+        if is_traced(values):
+            return made
+        kind = scipy.sparse.coo_array if made.by_elements else scipy.sparse.coo_matrix
+        found = kind((made.data, (made.rows, made.columns)), made.shape)
+        return found.asformat(made.order or "coo")

@@ -25,6 +25,7 @@ import scipy.sparse.linalg
 from ... import numpy as traced_numpy
 from ..._api._callback import pure_callback
 from ..._api._custom import custom_vjp
+from ..._graph import warn_user
 from ..._ops.np_common import is_traced
 from ..._trace._namespace import offering
 from ...errors import ShapeError
@@ -52,22 +53,32 @@ __all__ = [
 _join = traced_numpy.concatenate
 
 
-def _solved(rows: Any, columns: Any, data: Any, b: Any) -> Any:
-    """Solve by SuperLU; the derivative is another solve, by the transpose."""
+def _solved(rows: Any, columns: Any, data: Any, b: Any, warns: bool = False) -> Any:
+    """Solve by SuperLU; the derivative is another solve, by the transpose.
+
+    ``warns``: that a matrix is singular, where the solution is nan; else that is an error.
+    """
     n = b.shape[0]
     if "c" in (data.dtype.kind, b.dtype.kind):  # real and imaginary parts, one below the other
         parts = (data.real, -data.imag, data.imag, data.real) if data.dtype.kind == "c" else None
         if parts is None:
-            return _solved(rows, columns, data, b.real) + 1j * _solved(rows, columns, data, b.imag)
+            re, im = (_solved(rows, columns, data, x, warns) for x in (b.real, b.imag))
+            return re + 1j * im
         rows = np.concatenate([rows, rows, rows + n, rows + n])
         columns = np.concatenate([columns, columns + n] * 2)
         b = _join([b.real, b.imag if b.dtype.kind == "c" else np.zeros_like(b)])
-        x = _solved(rows, columns, _join(parts), b)
+        x = _solved(rows, columns, _join(parts), b, warns)
         return x[:n] + 1j * x[n:]
 
     def by_numbers(data: Any, b: Any) -> Any:
         matrix = scipy.sparse.coo_array((data, (rows, columns)), shape=(n, n)).tocsc()
-        return scipy.sparse.linalg.splu(matrix).solve(b)
+        try:
+            return scipy.sparse.linalg.splu(matrix).solve(b)
+        except RuntimeError:  # SuperLU's word for a singular matrix
+            if not warns:
+                raise
+            warn_user("Matrix is exactly singular", scipy.sparse.linalg.MatrixRankWarning)
+            return np.full_like(b, np.nan)
 
     @custom_vjp
     def solve(data: Any, b: Any) -> Any:
@@ -79,7 +90,7 @@ def _solved(rows: Any, columns: Any, data: Any, b: Any) -> Any:
 
     def backward(kept: Any, ct: Any) -> Any:
         data, x = kept
-        back = _solved(columns, rows, data, ct)
+        back = _solved(columns, rows, data, ct, warns)
         product = back[rows] * x[columns]
         return -(product if product.ndim == 1 else np.sum(product, axis=1)), back
 
@@ -95,16 +106,18 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
     A:
         Square, of places that are numbers; entries may be traced.
     b:
-        Right-hand sides, shape ``(n,)`` or ``(n, k)``.
+        Right-hand sides, shape ``(n,)`` or ``(n, k)``. Of sparse ones the solutions are sparse in
+        SciPy's sense, with an entry for each number.
     """
     if not isinstance(A, Entries) and not is_traced(b):
         return scipy.sparse.linalg.spsolve(A, b, permc_spec, use_umfpack)
-    a, b = entries(A), b.toarray() if issparse(b) else floats(b)
-    if a.shape != (b.shape[0],) * 2:
-        raise ShapeError(f"spsolve: a matrix of shape {a.shape}, and b of shape {b.shape}")
-    if b.ndim == 2 and b.shape[1] == 1:
-        return _solved(a.rows, a.columns, a.data, b[:, 0])
-    return _solved(a.rows, a.columns, a.data, b)
+    a, right = entries(A), b.toarray() if issparse(b) else floats(b)
+    if a.shape != (right.shape[0],) * 2:
+        raise ShapeError(f"spsolve: a matrix of shape {a.shape}, and b of shape {right.shape}")
+    if right.ndim == 2 and right.shape[1] == 1:
+        return _solved(a.rows, a.columns, a.data, right[:, 0], warns=True)
+    found = _solved(a.rows, a.columns, a.data, right, warns=True)
+    return entries(found).of(type(a)).whole(a.order) if issparse(b) else found
 
 
 #: The transpose of a solve as one of real and imaginary parts; and whether the matrix is
