@@ -57,15 +57,15 @@ def spaced(differences: Any, order: Any, ratio: Any) -> Any:
 
 def entered(differences: Any, order: Any, last: Any) -> Any:
     """Return the differences after a step, the highest of which is known."""
+    highest = last - differences[order + 1]
 
     def lower(above: Any, row: Any) -> Any:
         place, before = row
         now = np.where(place <= order, above + before, before)
+        now = np.where(place == order + 1, last, np.where(place == order + 2, highest, now))
         return np.where(place <= order, now, above), now
 
-    new = scan(lower, last, (_PLACE, differences), reverse=True)[1]
-    new[order + 1], new[order + 2] = last, last - differences[order + 1]
-    return new
+    return scan(lower, last, (_PLACE, differences), reverse=True)[1]
 
 
 def _newtons_basis() -> Any:
@@ -100,6 +100,26 @@ class Differences(NamedTuple):
     spacing: Any
     order: Any
     equal: Any
+
+
+class Next(NamedTuple):
+    """What an attempt changes for the next one.
+
+    Attributes
+    ----------
+    differences, order, equal:
+        As of :class:`Differences`.
+    factor:
+        How many times as long the next step is.
+    factored:
+        Whether the factors are good for it.
+    """
+
+    differences: Any
+    order: Any
+    equal: Any
+    factor: Any
+    factored: Any
 
 
 class BDF(Implicit):
@@ -148,28 +168,19 @@ class BDF(Implicit):
         converged, good = found.converged, found.converged & ~(error > 1) & ~aim.lost
         again = ~converged & ~at.current  # with a new Jacobian
         equal = np.where(aim.bounded | aim.last, 0, equal)
-        kept = Progress(
-            t=np.where(good, aim.end, at.t), y=np.where(good, y, at.y), length=np.abs(aim.h),
-            jacobian=at.jacobian, factors=at.factors, factored=converged, refresh=again,
-            current=again | (~good & at.current), good=good,
-            status=np.where(aim.lost, TOO_SMALL, at.status), tried=at.tried,
-            evaluations=at.evaluations + found.iterations,
-            jacobians=at.jacobians + np.where(again, 1, 0), factorisations=at.factorisations,
-        )  # fmt: skip
-        spacing = kept.length
+        length = np.abs(aim.h)
 
-        def rejected() -> Differences:
+        # What both sides have in common, large factors, is not a result of theirs: it would be
+        # copied.
+        def rejected() -> Next:
             shorter = np.maximum(SMALLEST, safety * error ** (-1 / (order + 1)))
             factor = np.where(converged, shorter, np.where(again, 1.0, 0.5))
-            at = kept._replace(length=kept.length * factor)
-            return Differences(at, differences, spacing, order, np.where(again, equal, 0))
+            return Next(differences, order, np.where(again, equal, 0), factor, converged)
 
-        def accepted() -> Differences:
-            last = found.x
-            new = entered(differences, order, last)
-            same = Differences(kept, new, spacing, order, equal + 1)
+        def accepted() -> Next:
+            new = entered(differences, order, found.x)
 
-            def changed() -> Differences:
+            def changed() -> Next:
                 """Take the order by which the next step is longest."""
                 lower, higher = (
                     size(traced_numpy.take(_ERROR, order + k) * new[order + k + 1] / scale)
@@ -180,12 +191,22 @@ class BDF(Implicit):
                 errors = np.stack([lower, error, higher])
                 factors = errors ** (-1 / (order + np.arange(3)))
                 factor = np.minimum(LARGEST, safety * np.max(factors))
-                at = kept._replace(length=kept.length * factor, factored=False)
-                return Differences(at, new, spacing, order + np.argmax(factors) - 1, 0)
+                return Next(new, order + np.argmax(factors) - 1, 0, factor, False)
 
+            same = Next(new, order, equal + 1, 1.0, True)
             return cond(equal + 1 < order + 1, lambda: same, changed)
 
-        return cond(good, accepted, rejected)
+        then: Next = cond(good, accepted, rejected)
+        kept = Progress(
+            t=np.where(good, aim.end, at.t), y=np.where(good, y, at.y),
+            length=length * then.factor,
+            jacobian=at.jacobian, factors=at.factors, factored=then.factored, refresh=again,
+            current=again | (~good & at.current), good=good,
+            status=np.where(aim.lost, TOO_SMALL, at.status), tried=at.tried,
+            evaluations=at.evaluations + found.iterations,
+            jacobians=at.jacobians + np.where(again, 1, 0), factorisations=at.factorisations,
+        )  # fmt: skip
+        return Differences(kept, then.differences, length, then.order, then.equal)
 
     def kept(self, state: Differences) -> tuple[Any, Any]:
         return state.differences[: ORDERS + 1], state.order

@@ -8,6 +8,7 @@ needs, a new Jacobian or another length. Lengths, orders, tests and counts of th
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -112,7 +113,8 @@ def newton(
         first = k == 0
         rate = np.where(first, 0.0, now / np.where(first, 1.0, before))
         left = rate / (1 - rate) * now
-        ahead = rate ** (1.0 * most - k) / (1 - rate) * now
+        power = math.prod(np.where(k < most - j, rate, 1.0) for j in range(most))
+        ahead = power / (1 - rate) * now  # of rate ** (most - k)
         hopeless = ~np.isfinite(now) | (~first & ((rate >= 1) | (ahead > tolerance)))
         done = ~hopeless & ((now == 0) | (~first & (left < tolerance)))
         outcome = np.where(hopeless, -1, np.where(done, 1, 0))
