@@ -184,3 +184,40 @@ def test_what_notes_no_calls_is_compiled() -> None:
     found = integrate.solve_ivp(Model().rate, (0.0, 1.0), [1.0, 0.0])  # without a warning
     want = scipy.integrate.solve_ivp(Model().rate, (0.0, 1.0), [1.0, 0.0])
     np.testing.assert_allclose(found.y, want.y, rtol=1e-10)
+
+
+class Tank:
+    """A model that is made in each call, of arrays without numbers while it is traced."""
+
+    def __init__(self, rates: Any) -> None:
+        self.matrix = np.zeros((2, 2))
+        self.matrix[0, 0], self.matrix[1, 1] = rates[0], rates[1]
+
+    def cost(self) -> Any:
+        levels = []
+        for k in range(2):
+            levels.append(np.sum((self.matrix[k] - 1.0) ** 2))
+        return levels[0] + levels[1]
+
+
+class Simulator:
+    """A model that sets its clock and its list of levels anew in each call."""
+
+    def __init__(self) -> None:
+        self.clock, self.levels = 0.0, list[Any]()
+
+    def cost(self, rates: Any) -> Any:
+        self.clock, level = 0.0, 1.0
+        self.levels.clear()
+        for _ in range(3):
+            self.clock += 0.5
+            level = level - 0.5 * rates[0] * level
+            self.levels.append(level)
+        return (level - 0.3) ** 2 + rates[1] ** 2
+
+
+@pytest.mark.parametrize("cost", [lambda x: Tank(x).cost(), Simulator().cost])
+def test_objects_of_the_users_are_no_notes(cost: Callable[..., Any]) -> None:
+    found = optimize.minimize(cost, [0.3, 0.2])  # without a warning
+    want = scipy.optimize.minimize(cost, [0.3, 0.2])
+    np.testing.assert_allclose(found.x, want.x, atol=1e-4)

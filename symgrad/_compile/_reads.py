@@ -98,7 +98,8 @@ def _look(walk: Walk, value: Any, at: At) -> None:
     elif kind in (Traced, Size) or hasattr(kind, "overwritten"):
         if now().guards is None:  # left by a trace; somebody may put a number there again
             walk.note(at.text, "is", value, at.name)
-    elif isinstance(value, (Op, Node)):  # nobody can change it, or what it is made of
+    elif isinstance(value, (Op, Node)) or hasattr(kind, "__symgrad_copies__"):
+        # Nobody can change it, or what it is made of; and what a trace has copied is no state.
         walk.note(at.text, "is", value, at.name)
     elif hasattr(kind, "__symgrad_step__"):  # an eager tensor
         _data(walk, value._data, at._replace(text=f"{at.text}._data"))

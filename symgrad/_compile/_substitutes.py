@@ -61,6 +61,8 @@ class Substitutes:
         Whether ``len`` gives a size then.
     """
 
+    __symgrad_copies__ = True  # which copied classes close over
+
     def __init__(
         self, walk: Walk, values: Mapping[str, Any], adapted: bool = False, sized: bool = False
     ) -> None:

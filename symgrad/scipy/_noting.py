@@ -22,6 +22,8 @@ _NOTES = (
 def noting(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that is refused while it is traced if it notes its calls.
 
+    What it sets anew in each call (a simulator's clock) is changed by the first one alone.
+
     Raises
     ------
     TraceError
@@ -29,11 +31,15 @@ def noting(function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        effects = Effects(read_by(function))
+        walk = read_by(function)
+        effects = Effects(walk)
         found = function(*args, **kwargs)
         if effects.note_calls():
-            effects.undo()
-            raise refused(TraceError(_NOTES))
+            later = Effects(walk)
+            function(*args, **kwargs)
+            if later.note_calls():
+                effects.undo()
+                raise refused(TraceError(_NOTES))
         return found
 
     return called
