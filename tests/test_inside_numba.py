@@ -119,7 +119,6 @@ def test_callers_are_not_cached_by_numba(tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "caller_of_kernels.py").write_text(CALLER)
     monkeypatch.syspath_prepend(tmp_path)
     x = np.ones(2)
-    # The last kernel's own code comes from the disk.
     for factor in (3.0, 5.0, 3.0):
         kernel = sg.grad(lambda x, a=factor: np.sum(a * x * x)).kernel(x)
         sys.modules.pop("caller_of_kernels", None)
@@ -127,5 +126,4 @@ def test_callers_are_not_cached_by_numba(tmp_path: Path, monkeypatch: pytest.Mon
         vars(module)["kernel"] = kernel
         with pytest.warns(NumbaWarning, match="Cannot cache"):
             assert module.caller(x) == 2 * factor
-    assert sum(kernel.stats.cache_hits.values()) == 1
     assert not list(tmp_path.rglob("*caller*.nb?"))

@@ -441,9 +441,8 @@ UNPICKLE = """
     g, slope, nested = functions
     value, (by_x, by_a) = g(x, 2.0)
     print(value.hex(), by_x.tobytes().hex(), by_a.hex(), slope(x).tobytes().hex())
-    kernel = g.kernel(x, 2.0)
-    kernel(x, 2.0)
-    print(sum(kernel.stats.cache_hits.values()))
+    assert g.kernel(x, 2.0)(x, 2.0)[0] == value
+    print(g._specialization((x, 2.0), {}).entry.found)
 """
 
 
@@ -454,10 +453,10 @@ def test_pickling_to_another_process(module: Any, tmp_path: Path, cache_dir: Pat
     slope = module.slope(x3)
     assert module.g.kernel(x3, 2.0)(x3, 2.0)[0] == value
     (tmp_path / "functions.pickle").write_bytes(pickle.dumps(functions))
-    printed, hits = python(UNPICKLE, tmp_path).splitlines()
+    printed, hit = python(UNPICKLE, tmp_path).splitlines()
     want = value.hex(), by_x.tobytes().hex(), by_a.hex(), slope.tobytes().hex()
     assert printed == " ".join(want)  # the same machine code, bit for bit
-    assert hits == "1"
+    assert hit == "True"
 
 
 # ---------------------------------------------------------------- the disk cache
@@ -477,12 +476,11 @@ SCRIPT = """
     g = sg.value_and_grad(f)
     x = np.resize([0.1, 0.2, 0.3], 30)
     value, slope = g(x)
-    kernel = g.kernel(x)
     assert abs(value - f(x)) < 1e-14 and np.allclose(slope, np.cos(x) * c)
-    assert kernel(x)[0] == value
-    print(int(g._specialization((x,), {}).entry.found), sum(kernel.stats.cache_hits.values()))
+    assert g.kernel(x)(x)[0] == value
+    print(g._specialization((x,), {}).entry.found)
 """
-HIT, MISS = "1 1", "0 0"
+HIT, MISS = "True", "False"
 
 
 def files(folder: Path) -> list[Path]:
@@ -505,11 +503,11 @@ def test_a_second_process_loads(cache_dir: Path, tmp_path: Path) -> None:
 
 
 def test_it_is_all_there(cache_dir: Path) -> None:
-    assert run_here()[0] == 0
-    assert run_here()[0] == 2
+    assert not run_here()[0]
+    assert run_here()[0]
     [entry] = folders(cache_dir)
     names = {p.suffix for p in files(entry)}
-    assert names == {".json", ".py", ".ll", ".o", ".bin", ".nbi", ".nbc"}
+    assert names == {".json", ".ll", ".o", ".bin"}
     described = json.loads(json.loads((entry / "kernel.json").read_text())[1])
     assert described["name"].startswith("symgrad.")
     if hasattr(os, "getuid"):
@@ -556,14 +554,9 @@ def test_damaged_entries_are_made_again(cache_dir: Path, damage: Callable[[Path]
     _, want = run_here()
     [entry] = folders(cache_dir)
     for path in files(entry):
-        kept = path.read_bytes()
         damage(path)
-        hits, value = run_here()
-        assert (hits, value) == (1 if path.suffix in (".nbi", ".nbc") else 0, want), path.name
-        if path.is_dir():  # in the place of one of numba's files: it cannot be written
-            path.rmdir()
-            path.write_bytes(kept)
-        assert run_here() == (2, want), path.name
+        assert run_here() == (False, want), path.name
+        assert run_here() == (True, want), path.name
 
 
 def test_an_empty_or_foreign_entry_is_made_again(cache_dir: Path) -> None:
@@ -572,8 +565,8 @@ def test_an_empty_or_foreign_entry_is_made_again(cache_dir: Path) -> None:
     for path in files(entry):
         path.unlink()
     (entry / "foreign").write_text("?")
-    assert run_here()[0] == 0
-    assert run_here()[0] == 2
+    assert not run_here()[0]
+    assert run_here()[0]
 
 
 @pytest.mark.slow
@@ -615,8 +608,7 @@ def test_long_programs_are_cached_as_objects(cache_dir: Path) -> None:
 
 @pytest.mark.slow
 def test_processes_share_a_fresh_cache(cache_dir: Path, tmp_path: Path) -> None:
-    # Each may find the code, or numba's part of it, that another has made meanwhile: the script
-    # judges the values.
+    # Each may find the code that another has made meanwhile: the script judges the values.
     spread(4, lambda k: python(SCRIPT, tmp_path))
     assert len(folders(cache_dir)) == 1
     assert python(SCRIPT, tmp_path) == HIT

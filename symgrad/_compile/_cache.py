@@ -1,8 +1,7 @@
 """The disk cache: a folder for each program with its object code and a description.
 
 It is keyed by everything that the machine code depends on; it is private to the user; files
-appear atomically; what is damaged is made again. The folder also holds the Python module of
-the program's numba kernel, beside which numba caches its own part.
+appear atomically; what is damaged is made again.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ from .._state import now
 from ..errors import DataError
 from ._code import Code, compile_code, load_object
 from ._files import read_files, write_files
-from ._layout import Layout, kernel_file
 from ._llvm import emit
 from ._private import discard, private_folder
 
@@ -132,12 +130,11 @@ def _modules(folder: Any, above: str = "") -> Iterator[tuple[str, bytes]]:
             yield f"{above}{place.name}", place.read_bytes()
 
 
-def cache_key(program: Program, layout: Layout, kinds: Sequence[str]) -> str:
+def cache_key(program: Program, kinds: Sequence[str]) -> str:
     """Return the key of a program: all that its machine code depends on."""
     return _key(
         str(source_digest()), version("numba"), str(vector_math_default()), program.fingerprint,
-        " ".join(kinds), layout.source(), str(now().promised),
-        str(now().doubtful), *_foreign(program),
+        " ".join(kinds), str(now().promised), str(now().doubtful), *_foreign(program),
     )  # fmt: skip
 
 
@@ -173,7 +170,7 @@ class Entry(NamedTuple):
     found: bool
 
 
-def cached_code(program: Program, layout: Layout, kinds: Sequence[str], cache: bool) -> Entry:
+def cached_code(program: Program, kinds: Sequence[str], cache: bool) -> Entry:
     """Return a program's machine code, from the disk cache if it is there.
 
     ``kinds`` says how Python passes the inputs, as in :func:`compile_code`.
@@ -181,7 +178,7 @@ def cached_code(program: Program, layout: Layout, kinds: Sequence[str], cache: b
     folder = cache_folder() if cache else None
     if folder is None:
         return Entry(compile_code(lower(program), kinds), None, False)
-    home = folder / cache_key(program, layout, kinds)
+    home = folder / cache_key(program, kinds)
     with _lock_of(home.name):
         with contextlib.suppress(Exception):  # whatever is wrong with an entry
             return read_entry(home, program.constants)
@@ -190,7 +187,7 @@ def cached_code(program: Program, layout: Layout, kinds: Sequence[str], cache: b
         if code.calls_back:  # a Python function has no name that another process could know
             return Entry(code, None, False)
         try:
-            _write(home, program, layout, code)
+            _write(home, program, code)
         except OSError:  # the disk is full, or somebody else's
             return Entry(code, None, False)
         return Entry(code, home, False)
@@ -228,13 +225,12 @@ def _lock_of(key: str) -> threading.Lock:
 register_at_fork(after_in_child=_lock_of.cache_clear)
 
 
-def _write(home: Path, program: Program, layout: Layout, code: Code) -> None:
+def _write(home: Path, program: Program, code: Code) -> None:
     # Arrays that lowering computed; the function's own are in the program.
     own = {constant_symbol(n) for n in program.constants}
     made = {s: a for s, a in code.constants.items() if s not in own}
     files = {f"code{k}.o": content for k, content in enumerate(code.objects)}
     files.update((f"constant{k}.bin", a.tobytes()) for k, a in enumerate(made.values()))
-    files |= {name: text.encode() for name, text in _sources(layout, code).items()}
     if code.assembly is not None:
         files[ASSEMBLY] = code.assembly().encode()
     # The assembly's functions are called by what Numba makes of it, in this folder or elsewhere.
@@ -252,12 +248,6 @@ def _write(home: Path, program: Program, layout: Layout, code: Code) -> None:
         "made": [[s, f"constant{k}.bin", a.dtype.str, a.shape]
                  for k, (s, a) in enumerate(made.items())],
     })  # fmt: skip
-
-
-def _sources(layout: Layout, code: Code) -> dict[str, str]:
-    """Return the modules of the numba kernels; both, because an entry is never changed."""
-    into = layout.into(sum(leaf.ndim > 0 for leaf in code.outputs))
-    return {f"{kernel_file(k)}.py": k.source() for k in (layout, into)}
 
 
 def read_entry(home: Path, known: Sequence[Constant]) -> Entry:

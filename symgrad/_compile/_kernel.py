@@ -4,17 +4,14 @@ An intrinsic links and calls the program's module. Numba sees a tiny function wi
 it, whatever the size of the program: it has nothing to type-infer, and the result is an
 ordinary dispatcher, callable in ``@njit`` and ``prange``, and ``nogil``.
 
-This and what keeps the dispatchers' files (``_sealed``) are all of symgrad that imports numba.
+This is all of symgrad that imports numba.
 """
 
 from __future__ import annotations
 
 import linecache
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -29,8 +26,7 @@ from numba.np.arrayobj import _empty_nd_impl
 
 from .._runtime import EXHAUSTED, MISS, NO_MEMORY, NO_PLACE, OTHER_BRANCH, Leaf
 from ._code import Code, keep_constants
-from ._layout import Layout, kernel_file
-from ._sealed import SealedCache
+from ._layout import Layout
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()
@@ -68,32 +64,26 @@ def make_kernel(
     code: Code,
     layout: Layout,
     size_inputs: tuple[bool, ...],
-    home: Path | None,
     function: Callable[..., Any],
     kinds: Sequence[str],
 ) -> Any:
     """Return the numba dispatcher of a loaded program; it is compiled on its first call.
 
-    ``home`` is the program's folder in the disk cache, where numba keeps its files too; None
-    keeps all in memory. A layout with targets makes a kernel that writes into given arrays.
-    Where Numba's compiler is switched off, what it compiles is Python, and the kernel calls the
-    program's Python ``function``, whose inputs are of these ``kinds``.
+    A layout with targets makes a kernel that writes into given arrays. Where Numba's compiler is
+    switched off, what it compiles is Python, and the kernel calls the program's Python
+    ``function``, whose inputs are of these ``kinds``.
     """
     if numba.config.DISABLE_JIT:
-        return _in_memory(code, layout, _plain(code, function, kinds))
-    keep_constants(code)
-    call = make_intrinsic(code, size_inputs, layout.arguments)
-    if home is None:
-        return _in_memory(code, layout, call)
-    stem = kernel_file(layout)
-    module = ModuleType(f"symgrad_{stem}_{home.name}")
-    module.__file__ = str(home / f"{stem}.py")  # numba keeps its files beside it
-    module.call = call  # type: ignore[attr-defined]
-    # Numba pickles references to the module by name when another function calls the kernel.
-    sys.modules[module.__name__] = module
-    exec(compile(layout.source(), module.__file__, "exec"), vars(module))  # noqa: S102
-    module.kernel._cache = SealedCache(module.kernel.py_func, home)
-    return module.kernel
+        call = _plain(code, function, kinds)
+    else:
+        keep_constants(code)
+        call = make_intrinsic(code, size_inputs, layout.arguments)
+    source = layout.source()
+    filename = f"<symgrad kernel {code.name}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    scope: dict[str, Any] = {"call": call, "numba": numba, "np": np, "__name__": "symgrad_kernel"}
+    exec(compile(source, filename, "exec"), scope)  # noqa: S102  of names made here
+    return scope["kernel"]
 
 
 def _plain(code: Code, function: Callable[..., Any], kinds: Sequence[str]) -> Callable[..., Any]:
@@ -114,16 +104,6 @@ def _given(value: Any, leaf: Leaf, kind: str) -> Any:
     if value.ndim != leaf.ndim or value.dtype != leaf.dtype:
         raise TypeError(f"the symgrad kernel was made for {leaf.ndim}-d arrays of {leaf.dtype}")
     return np.ascontiguousarray(value)
-
-
-def _in_memory(code: Code, layout: Layout, call: Any) -> Any:
-    source = layout.source()
-    filename = f"<symgrad kernel {code.name}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    scope: dict[str, Any] = {"call": call, "numba": numba, "np": np, "__name__": "symgrad_kernel"}
-    exec(compile(source, filename, "exec"), scope)  # noqa: S102  of names made here
-    kernel: Callable[..., Any] = scope["kernel"]
-    return kernel
 
 
 # ---------------------------------------------------------------- the call

@@ -12,17 +12,12 @@ from .._trace import Graph, LeafKind, Tree
 
 #: What a kernel's source looks like; the body is one call whatever the program's size. In line
 #: with its caller, the checks leave the caller's loop, and references need not be counted.
-SOURCE = '''"""A symgrad kernel, made by machine; safe to delete."""
-
-import numba
-import numpy as np
-
-
+SOURCE = """\
 @numba.njit(nogil=True, error_model="numpy", forceinline=True)
 def kernel({parameters}):
 {checks}    r = call({arguments}, {targets}, {threads})
     return {result}
-'''
+"""
 
 #: Types of constants that a kernel can compare its arguments with. Numba takes no others than
 #: these, except some that are known by their type, as ``np.float32``.
@@ -97,11 +92,6 @@ def _quoted(test: str) -> str:
 def can_ask(value: Any) -> bool:
     """Tell whether a kernel can check that it is given this value."""
     return type(value) in ASKED and (type(value) is not int or value.bit_length() < 64)
-
-
-def kernel_file(layout: Layout) -> str:
-    """Return the name of the kernel's module in a cache entry."""
-    return "kernel_into" if layout.targets else "kernel"
 
 
 def layout_of(trees: Mapping[str, Tree], leaves: Sequence[LeafKind], graph: Graph) -> Layout:

@@ -23,7 +23,6 @@ from .._schedule import Program
 from .._state import within
 from ._cache import cached_code, loaded
 from ._code import Code, keep_constants, load
-from ._layout import Layout
 
 #: OpenBLAS's names of the kernels that it has for registers of 64 bytes.
 WIDE = frozenset(("SkylakeX", "Cooperlake", "SapphireRapids"))
@@ -90,15 +89,13 @@ def loaded_code(code: Code, threads: int) -> Callable[..., Any]:
     return _raising(function) if code.calls_back else function
 
 
-def code_again(
-    program: Program, layout: Layout, kinds: Sequence[str], cache: bool, promised: bool
-) -> Code:
+def code_again(program: Program, kinds: Sequence[str], cache: bool, promised: bool) -> Code:
     """Return the code of a kernel that was made in another process, loaded."""
     with within(promised=promised):
-        code = cached_code(program, layout, kinds, cache).code
+        code = cached_code(program, kinds, cache).code
     loaded_code(code, 1)
     keep_constants(code)
-    made_of = program, layout, kinds, cache, promised
+    made_of = program, kinds, cache, promised
     return replace(code, origin=lambda: (code_again, made_of))
 
 

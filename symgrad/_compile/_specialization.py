@@ -136,7 +136,7 @@ class Specialization:
     def _compiled(self) -> tuple[Entry, Callable[..., Any]]:
         cache = self.cache and not self.calls_back
         with within(promised=self.promised), told_if_slow("compiling"):
-            entry = cached_code(self.program, self.layout, self.kinds, cache)
+            entry = cached_code(self.program, self.kinds, cache)
         function = loaded_code(entry.code, self.threads)
         if self.recall is not None:
             self.recall.keep(self.graph, self.layout, entry)
@@ -153,17 +153,14 @@ class Specialization:
                     function = self.function  # loads the code that the kernel calls
                     assert self.entry is not None
                     sizes = tuple(n.dim is not None for n in self.admission.inputs)
-                    code, home, _ = self.entry
-                    code = replace(code, origin=self._origin)
+                    code = replace(self.entry.code, origin=self._origin)
                     arrays = sum(leaf.ndim > 0 for leaf in code.outputs)
                     layout = self.layout.into(arrays) if into else self.layout
-                    self._kernels[into] = make_kernel(
-                        code, layout, sizes, home, function, self.kinds
-                    )
+                    self._kernels[into] = make_kernel(code, layout, sizes, function, self.kinds)
         return self._kernels[into]
 
     def _origin(self) -> tuple[Any, ...]:
-        made_of = self.program, self.layout, self.kinds, self.cache, self.promised
+        made_of = self.program, self.kinds, self.cache, self.promised
         return code_again, made_of
 
     def run_numpy(self, leaves: Sequence[Any]) -> Any:

@@ -75,23 +75,15 @@ def test_what_was_written_elsewhere_is_not_used(what: str, cache_dir: Path) -> N
         check(k, cached=True)
 
 
-@pytest.mark.slow
-def test_files_of_numba_are_not_mixed_up(
+def test_numba_keeps_no_files(
     cache_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It would execute whatever lies there, and others may be able to write to its folder."""
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "numba"))
-    first = steep(0).kernel(X)
-    y = np.stack([X, X], 1)[:, 0]  # not contiguous: code of its own
-    want = first(X), first(y)
+    np.testing.assert_allclose(steep(0).kernel(X)(X), slope(0), rtol=1e-14)
     [home] = entries(cache_dir)
-    codes = sorted(home.glob("*.nbc"))
-    assert len(codes) == 2
-    swap(*codes)
-    for hits in (0, 2):
-        kernel = steep(0).kernel(X)
-        np.testing.assert_array_equal((kernel(X), kernel(y)), want)
-        assert sum(kernel.stats.cache_hits.values()) == hits
-    assert not (tmp_path / "numba").exists()  # others may be able to write there
+    assert {p.suffix for p in home.iterdir()} == {".o", ".ll", ".json"}
+    assert not (tmp_path / "numba").exists()
 
 
 def test_an_entry_that_is_removed_meanwhile(cache_dir: Path) -> None:
