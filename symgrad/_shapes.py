@@ -12,6 +12,7 @@ import contextlib
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, TypeAlias
 
@@ -264,7 +265,7 @@ class Size:
 
 @lru_cache(maxsize=65536)
 def _hint(expr: sp.Expr) -> int:
-    return int(expr.xreplace({s: sp.Integer(s.hint) for s in expr.free_symbols}))
+    return int(evaluated(expr, lambda s: s.hint))
 
 
 def hint(dim: Dimension | Size) -> int:
@@ -333,7 +334,35 @@ def evaluate_dim(dim: Any, sizes: Mapping[sp.Symbol, int]) -> int:
     """Return the number of ``dim`` for the given values of the size symbols."""
     if isinstance(dim, int):
         return dim
-    return int(dim.xreplace({s: sp.Integer(v) for s, v in sizes.items()}))
+    return int(evaluated(dim, sizes.__getitem__))
+
+
+def _power(a: Any, b: Any) -> Any:
+    return a**b if b >= 0 else Fraction(a) ** b
+
+
+#: What the operations of sizes are, on numbers of them.
+_ON_NUMBERS: dict[Any, Callable[..., Any]] = {
+    sp.Add: lambda *xs: sum(xs), sp.Mul: lambda *xs: math.prod(xs), sp.Pow: _power,
+    sp.floor: math.floor, sp.ceiling: math.ceil, sp.Mod: operator.mod, sp.Max: max, sp.Min: min,
+    sp.Eq: operator.eq, sp.Ne: operator.ne, sp.Lt: operator.lt, sp.Le: operator.le,
+    sp.Gt: operator.gt, sp.Ge: operator.ge,
+}  # fmt: skip
+
+
+def evaluated(e: Any, size: Callable[[Any], int]) -> Any:
+    """Return the exact number of an expression of sizes, or the truth of a relation of them.
+
+    SymPy, which would simplify what the numbers go into, takes a thousand times as long.
+    """
+    if e.is_Symbol:
+        return size(e)
+    if e.is_Rational:
+        return e.p if e.q == 1 else Fraction(e.p, e.q)
+    operation = _ON_NUMBERS.get(e.func)
+    if operation is None:
+        return e.xreplace({s: sp.Integer(size(s)) for s in e.free_symbols})
+    return operation(*[evaluated(x, size) for x in e.args])
 
 
 # ---------------------------------------------------------------- guards

@@ -28,7 +28,7 @@ def bind_sizes(program: Steps, values: Sequence[Any]) -> dict[sp.Symbol, int]:
         If the arguments do not have the ranks and sizes that the program is for.
     """
     sizes = _sizes(program, values)
-    if program.guards and not program.guard(*sizes.values()):
+    if not program.admit(sizes):
         found = ", ".join(f"{s} = {n}" for s, n in sizes.items())
         raise ShapeError(
             f"the program is for sizes with {', '.join(guard_texts(program.guards))}, not "
@@ -58,7 +58,7 @@ def _sizes(program: Steps, values: Sequence[Any]) -> dict[sp.Symbol, int]:
 
 def admits(program: Steps, values: Sequence[Any]) -> bool:
     """Tell whether all guards hold for the sizes of these argument leaves."""
-    return bool(program.guard(*_sizes(program, values).values()))
+    return program.admit(_sizes(program, values))
 
 
 def run(program: Steps, *values: Any) -> tuple[Any, ...]:

@@ -6,7 +6,6 @@ Kernels, NumPy's run, text, source, LaTeX and JSON are made of it; it knows none
 from __future__ import annotations
 
 import hashlib
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,7 +16,7 @@ import sympy as sp
 
 from .._forks import cached_property
 from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf, bodies, topological
-from .._spell import fraction_of
+from .._shapes import evaluated
 from ..errors import TraceError
 from ._kahn import kahn
 
@@ -101,29 +100,12 @@ class Steps:
             for body in bodies(node):
                 yield from body_program(body).nested_steps()
 
-    @cached_property
-    def guard(self) -> Callable[..., Any]:
-        """All guards as one Python function of the sizes, in the order of ``sizes``."""
-        symbols = {  # lengths of axes are not negative, which decides most of the guards
-            s: sp.Dummy(integer=True, nonnegative=None if axis is None else True)
-            for s, (_, axis) in self.sizes.items()
-        }
-        relations = [
-            (g if truth else sp.Not(g)).xreplace(symbols) for g, truth in self.guards.items()
-        ]
-        quotient = sp.Function("quotient", integer=True)  # of whole numbers: nothing is rounded
-        held = [
-            g.replace(sp.floor, lambda x: quotient(*fraction_of(x)), simultaneous=False)
-            for g in relations
-            if g != sp.true
-        ]
-        modules = [{"quotient": operator.floordiv}, "math"]
-        values: Callable[..., Any] = sp.lambdify(list(symbols.values()), held, modules=modules)
-
-        def function(*sizes: int) -> bool:
-            return all(values(*sizes))
-
-        return function
+    def admit(self, sizes: Mapping[sp.Symbol, int]) -> bool:
+        """Tell whether all guards hold for these sizes."""
+        return all(
+            bool(evaluated(relation, sizes.__getitem__)) is truth
+            for relation, truth in self.guards.items()
+        )
 
     @cached_property
     def test(self) -> Steps:

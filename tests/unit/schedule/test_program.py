@@ -18,7 +18,7 @@ from symgrad._schedule import schedule
 from symgrad._schedule._json import number_to_json
 from symgrad._schedule._read import number_from_json
 from symgrad._schedule._source import function_name
-from symgrad._shapes import Dim, as_dim, evaluate_dim, floor_div
+from symgrad._shapes import Dim, as_dim, evaluate_dim, evaluated, floor_div
 from symgrad._spell import parse_relation, parse_size, relation_text, size_text
 from symgrad.errors import (
     DataError,
@@ -91,13 +91,17 @@ def test_sizes_as_text(expression: Any) -> None:
     assert back == as_dim(expression)
     assert str(back) == str(expression)
     for n, m in ((7, 5), (2, 9), (4, 2)):
-        assert eval(text, {"n": n, "m": m}) == evaluate_dim(expression, {N: n, M: m})
+        sizes = {N: n, M: m}
+        assert eval(text, {"n": n, "m": m}) == evaluate_dim(expression, sizes)
+        assert evaluate_dim(expression, sizes) == sp.sympify(expression).xreplace(sizes)
 
 
 @pytest.mark.parametrize("relation", [sp.Eq, sp.Ne, sp.Lt, sp.Le, sp.Gt, sp.Ge])
 def test_relations_as_text(relation: Any) -> None:
     guard = relation(N - 1, 3, evaluate=False)
     assert parse_relation(relation_text(guard), SIZES) == guard
+    for n in (3, 4, 5):
+        assert evaluated(guard, {N: n}.__getitem__) is bool(guard.xreplace({N: sp.Integer(n)}))
 
 
 @pytest.mark.parametrize(
