@@ -361,12 +361,53 @@ def test_places_that_do_not_increase_have_no_value(name: str) -> None:
     assert sg.compile(f)(np.arange(5.0), y) == pytest.approx(f(np.arange(5.0), y), rel=1e-10)
 
 
-def test_pieces_that_go_down_have_no_value() -> None:
-    """SciPy goes through them from behind; they were read as if they went up."""
-    c, down = np.arange(8.0).reshape(2, 4), np.array([4.0, 3.0, 2.0, 1.0, 0.0])
+@pytest.mark.parametrize("ends", [[4.0, 3.0, 2.0, 1.0, 0.0], [0.0, 1.0, 3.0, 2.0, 4.0]])
+@pytest.mark.parametrize("degree", [0, 1])
+def test_pieces_that_do_not_go_up_have_no_value(ends: Any, degree: int) -> None:
+    """SciPy goes through those that go down from behind; they were read as if they went up."""
+    c = np.arange(8.0).reshape(2, 4)[: degree + 1]
     with pytest.raises(ValueError, match="increasing"):
-        sg.compile(lambda c: si.PPoly(c, [4.0, 3.0, 2.0, 1.0, 0.0])(2.3))(c)
-    assert np.isnan(sg.compile(lambda c, x: si.PPoly(c, x)(2.3))(c, down))
+        sg.compile(lambda c: si.PPoly(c, ends)(2.3))(c)
+    assert np.isnan(sg.compile(lambda c, x: si.PPoly(c, x)(2.3))(c, np.array(ends)))
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (3, 6), (2, 6, 4)])
+def test_axes_of_splines_made_outside(shape: Any) -> None:
+    """Coefficients of B-splines were read along the wrong axis, without a word if they fitted."""
+    rng = np.random.default_rng(0)
+    x, y, q = np.linspace(0.0, 1.0, 6), rng.normal(size=shape), np.array([0.3, 0.6])
+    knots = np.array([0.0, 0.0, 0.0, 0.2, 0.5, 0.7, 1.0, 1.0, 1.0])
+    for spline in (
+        si.make_interp_spline(x, y, axis=1), si.BSpline(knots, y, 2, axis=-len(shape) + 1),
+        si.make_interp_spline(x, y, axis=1).derivative(), si.CubicSpline(x, y, axis=1),
+        si.BSpline(knots, y, 2, axis=1).antiderivative(), si.interp1d(x, y, "cubic", axis=1),
+        si.BarycentricInterpolator(x, y, 1), si.KroghInterpolator(x, y, 1),
+    ):  # fmt: skip
+        found = sg.compile(lambda q, spline=spline: spline(q))(q)
+        np.testing.assert_allclose(found, spline(q), rtol=1e-9, atol=1e-10)
+    parts = sg.compile(lambda y: si.BSpline(knots, y, 2, axis=1).tck)(y)
+    np.testing.assert_allclose(parts[1], np.moveaxis(y, 1, 0))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_axes_of_pieces(axis: int) -> None:
+    c, q = np.random.default_rng(0).normal(size=(3, 3, 3, 3)), np.array([0.3, 1.6])
+    f = lambda c, q: si.PPoly(c, np.arange(4.0), axis=axis)(q)  # noqa: E731
+    np.testing.assert_allclose(sg.compile(f)(c, q), f(c, q), rtol=1e-12)
+
+
+def test_splines_made_of_numbers_inside_take_traced_places() -> None:
+    x = np.linspace(0.0, 1.0, 12)
+    y = np.sin(6 * x)
+    for f in (
+        lambda q: si.make_smoothing_spline(x, y, lam=0.01)(q),
+        lambda q: si.make_smoothing_spline(np.linspace(0, 1, 12), list(y), lam=0.01)(q),
+        lambda q: si.make_splrep(x, y, s=0.1).derivative()(q),
+        lambda q: si.make_splprep([x, y], s=0.0)[0](q)[1],
+    ):
+        assert sg.compile(f)(0.3) == pytest.approx(float(f(0.3)), rel=1e-12)
+        slope = (f(0.3 + 1e-5) - f(0.3 - 1e-5)) / 2e-5
+        assert sg.grad(f)(0.3) == pytest.approx(float(slope), rel=1e-6)
 
 
 def test_points_that_are_searched_are_numbers() -> None:

@@ -66,10 +66,21 @@ def _radial(x: Any) -> tuple[Any, ...]:
     return x.y, d, x.neighbors, x.smoothing, x.kernel, x.epsilon, degree, solved
 
 
+def _polynomial(x: Any) -> tuple[Any, ...]:
+    """Return what makes the same polynomial through points."""
+    values = np.reshape(x.yi, (-1, *x._y_extra_shape))
+    return x.xi, np.moveaxis(values, 0, x._y_axis), x._y_axis
+
+
 #: Objects of SciPy's that hold data: by the class, symgrad's and what makes the same of it.
 OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
-    "PPoly": ("scipy.interpolate", "PPoly", lambda x: (x.c, x.x, x.extrapolate, x.axis)),
-    "BSpline": ("scipy.interpolate", "BSpline", lambda x: (*x.tck, x.extrapolate, x.axis)),
+    "PPoly": ("scipy.interpolate", "PPoly", lambda x: (x.c, x.x, x.extrapolate, x.axis, True)),
+    "BSpline": (
+        "scipy.interpolate", "BSpline",
+        lambda x: (x.t, np.moveaxis(x.c, 0, x.axis), x.k, x.extrapolate, x.axis),
+    ),
+    "BarycentricInterpolator": ("scipy.interpolate", "BarycentricInterpolator", _polynomial),
+    "KroghInterpolator": ("scipy.interpolate", "KroghInterpolator", _polynomial),
     "UnivariateSpline": (
         "scipy.interpolate", "UnivariateSpline",
         lambda x: (None, None, None, (None, None), x._eval_args[2], 0, x.ext, False, x._eval_args),

@@ -20,6 +20,7 @@ from .._shapes import Size
 from .._state import now
 from ._calls import PLACES, call
 from ._complex import Complex, complex_of, is_complex
+from ._known import known_value
 from ._traced import Traced, as_traced
 
 #: Functions with an argument that is a list of several things, not a list that is an array.
@@ -96,13 +97,28 @@ def version(
         if any(hasattr(type(x), "__symgrad_masked__") for x in given):
             return function(*args, **kwargs)  # what is selected decides, by NumPy's protocol
         if registry.find(function) is None and function not in PLACES:
-            refuse(function, why)
+            numbers = [_known(x) for x in given]
+            if any(holds(x, is_traced) for x in numbers):
+                refuse(function, why)
+            count = len(args)
+            made = function(*numbers[:count], **dict(zip(kwargs, numbers[count:], strict=True)))
+            return assignable(made)
         if function not in of_lists:
             args = tuple(map(stacked, args))
             kwargs = {k: stacked(v) for k, v in kwargs.items()}
         return call(function, args, kwargs)
 
     return wrapper
+
+
+def _known(value: Any) -> Any:
+    """Return a value with the numbers of what depends on no argument: of ``np.linspace(0, 1)``."""
+    if isinstance(value, (list, tuple)) and holds(value, is_traced):
+        return [*map(_known, value)]
+    if not is_traced(value) or is_complex(value):
+        return value
+    found = known_value(value.node)
+    return value if found is None else found
 
 
 class Universal:

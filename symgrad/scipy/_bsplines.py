@@ -26,7 +26,8 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
     t:
         Knots, shape ``(n + k + 1,)``, not decreasing.
     c:
-        Coefficients, shape ``(n, ...)``.
+        Coefficients, shape ``(n, ...)``; or ``n`` along an ``axis``, which is the first of the
+        object's, as in SciPy.
     k:
         The degree.
 
@@ -38,8 +39,8 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
     """
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
-        self.t, self.k, self.extrapolate, self.axis = floats(t), int(k), extrapolate, axis
         c = floats(c)
+        self.t, self.k, self.extrapolate = floats(t), int(k), extrapolate
         self.axis = axis_of(axis, c)
         n = self.t.shape[0] - self.k - 1
         if self.k < 0:
@@ -48,27 +49,21 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
             raise ShapeError(f"Need at least {2 * self.k + 2} knots for degree {self.k}")
         if c.shape[self.axis] < n:
             raise ShapeError("BSpline: knots, coefficients and degree are inconsistent")
-        rows = np.moveaxis(c, self.axis, 0)[:n]
-        self.c = np.moveaxis(rows, 0, self.axis)
-
-    @property
-    def _rows(self) -> Any:
-        """The coefficients, their axis first."""
-        return np.moveaxis(self.c, self.axis, 0)
+        self.c = np.moveaxis(c, self.axis, 0)[:n]
 
     def _like(self, t: Any, rows: Any, k: int) -> BSpline:
         return BSpline.ours(t, np.moveaxis(rows, 0, self.axis), k, self.extrapolate, self.axis)
 
     @property
     def tck(self) -> tuple[Any, Any, int]:
-        """Knots, coefficients and degree."""
+        """Knots, coefficients, their axis first, and degree."""
         return self.t, self.c, self.k
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """Return values, or derivatives of order ``nu``, by de Boor's recursion."""
         if nu:
             return self.derivative(nu)(x, 0, extrapolate)
-        x, t, c, k = floats(x), self.t, self._rows, self.k
+        x, t, c, k = floats(x), self.t, self.c, self.k
         n = c.shape[0]
         beyond = self.extrapolate if extrapolate is None else extrapolate
         if isinstance(beyond, str):
@@ -87,7 +82,7 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
 
     def derivative(self, nu: int = 1) -> BSpline:
         """Return the derivative of order ``nu``."""
-        t, c, k = self.t, self._rows, self.k
+        t, c, k = self.t, self.c, self.k
         for _ in range(nu):
             if k == 0:
                 return self._like(t, 0.0 * c, 0)
@@ -101,7 +96,7 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
 
     def antiderivative(self, nu: int = 1) -> BSpline:
         """Return the integral from the first knot, ``nu`` times."""
-        t, c, k = self.t, self._rows, self.k
+        t, c, k = self.t, self.c, self.k
         join = traced_numpy.concatenate
         for _ in range(nu):
             sums = np.cumsum(c * beside(t[k + 1 :] - t[: -k - 1], c), axis=0) / (k + 1)
@@ -378,4 +373,4 @@ class RectBivariateSpline(BivariateSpline, of=scipy.interpolate.RectBivariateSpl
             refuse_option("RectBivariateSpline", "s", s, "s=0, and no bbox")
         by_x = make_interp_spline(x, z, kx)
         by_y = make_interp_spline(y, by_x.c, ky, axis=1)
-        super().__init__(by_x.t, by_y.t, by_y.c, kx, ky)
+        super().__init__(by_x.t, by_y.t, by_y.c.T, kx, ky)

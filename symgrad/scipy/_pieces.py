@@ -53,6 +53,9 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
         whether all of them are repeated.
     axis:
         Where the axis of the places is among those of the results.
+    checked:
+        Whether the ends are known to increase, and the coefficients' axes are the first ones. Else
+        these are ``axis`` and the next, as in SciPy.
 
     Examples
     --------
@@ -61,9 +64,14 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
     np.float64(6.0)
     """
 
-    def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
+    def __init__(
+        self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0, checked: bool = False
+    ) -> None:
         self.c, self.x, self.axis = floats(c), floats(x), axis
         self.extrapolate = True if extrapolate is None else extrapolate
+        if not checked:  # of a spline made outside that would take longer than a value
+            self.c = np.moveaxis(self.c, (axis, axis + 1), (0, 1))
+            self.c = increasing(np.diff(self.x), self.c)
         require_lengths("PPoly", "x and coefficients", self.x.shape[0] - 1, self.c.shape[1])
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
@@ -81,7 +89,6 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
         if not beyond:
             within = beside((x >= self.x[0]) & (x <= self.x[-1]), self.c[0])
             value = np.where(within, value, np.nan)
-        value = increasing(self.x[-1:] - self.x[:1], value)  # of all steps would take long
         return moved(value, x.ndim, self.axis)
 
     def derivative(self, nu: int = 1) -> PPoly:
@@ -90,7 +97,7 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
         for _ in range(nu):
             powers = np.arange(len(c) - 1, 0, -1.0)
             c = beside(powers, c) * c[:-1] if len(c) > 1 else 0.0 * c
-        return PPoly.ours(c, self.x, self.extrapolate, self.axis)
+        return PPoly.ours(c, self.x, self.extrapolate, self.axis, checked=True)
 
     def antiderivative(self, nu: int = 1) -> PPoly:
         """Return the integral from the first of the ends, ``nu`` times."""
@@ -105,7 +112,7 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
             sums = np.cumsum(whole * width, axis=0)
             start = traced_numpy.concatenate([0.0 * sums[:1], sums[:-1]])
             c = traced_numpy.concatenate([higher, start[None]])
-        return PPoly.ours(c, self.x, self.extrapolate, self.axis)
+        return PPoly.ours(c, self.x, self.extrapolate, self.axis, checked=True)
 
     def solve(self, y: Any = 0.0, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse: at how many places a value is taken depends on values."""
@@ -151,7 +158,7 @@ class CubicHermiteSpline(PPoly, of=scipy.interpolate.CubicHermiteSpline):
         slope = np.diff(y, axis=0) / dx
         t = (s[:-1] + s[1:] - 2 * slope) / dx
         c = traced_numpy.stack([t / dx, (slope - s[:-1]) / dx - t, s[:-1], y[:-1]])
-        super().__init__(c, x, extrapolate, axis)
+        super().__init__(c, x, extrapolate, axis, checked=True)
 
 
 def _end(condition: Any) -> tuple[int, Any]:

@@ -82,7 +82,8 @@ class interp1d(metaclass=Standing, of=scipy.interpolate.interp1d):  # noqa: N801
             return spline(x)
         if self.kind == "linear":
             slope = np.diff(self.y, axis=0) / beside(np.diff(self.x), self.y)
-            return PPoly.ours(traced_numpy.stack([slope, self.y[:-1]]), self.x)(x)
+            c = traced_numpy.stack([slope, self.y[:-1]])
+            return PPoly.ours(c, self.x, checked=True)(x)
         last = self.x.shape[0] - 1
         if self.kind in ("previous", 0):
             row = search(self.x, x, side="right") - 1
@@ -213,7 +214,7 @@ class RegularGridInterpolator(metaclass=Standing, of=scipy.interpolate.RegularGr
         c, knots = self.values, []
         for axis, x in enumerate(self.grid):
             spline = make_interp_spline(x, c, k, axis=axis)
-            c = spline.c
+            c = np.moveaxis(spline.c, 0, axis)
             knots.append(spline.t)
         first, *rest = [
             BSpline.ours(t, np.eye(int(t.shape[0]) - k - 1), k)(p)

@@ -16,9 +16,14 @@ array([ 0.3125,  0.9375, -0.3125,  0.0625])
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import scipy.interpolate
 
-from .._trace._namespace import offering
+from .._compile._versions import version_of
+from .._state import now
+from .._trace._namespace import is_function, offering
 from ._bsplines import (
     BivariateSpline,
     BSpline,
@@ -75,4 +80,22 @@ __all__ = [
     "splrep",
 ]
 
-__getattr__, __dir__ = offering(scipy.interpolate, globals(), reasons("interpolate"))
+_names, __dir__ = offering(scipy.interpolate, globals(), reasons("interpolate"))
+
+
+def __getattr__(name: str) -> Any:
+    found = _names(name)
+    return _traced_splines(found) if is_function(found) else found
+
+
+def _traced_splines(make: Any) -> Any:
+    """Return a function of numbers whose splines, in traced code, take traced places."""
+
+    @functools.wraps(make)
+    def made(*args: Any, **kwargs: Any) -> Any:
+        found = make(*args, **kwargs)
+        if now().guards is None:
+            return found
+        return tuple(map(version_of, found)) if type(found) is tuple else version_of(found)
+
+    return made
