@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -75,12 +76,38 @@ def middle_of_two(a: Any) -> Any:
     return found.x[0]
 
 
+def of_a_part(a: Any) -> Any:
+    """As ``head``, of a method with its first argument, and of an object that is called."""
+
+    class Gap(Soil):
+        def __call__(self, wanted: Any, h: Any) -> Any:
+            return self.content(h) - wanted
+
+    gap = Gap(1.5)
+    first = optimize.brentq(functools.partial(gap, a), -100, 1, xtol=1e-13)
+    second = optimize.brentq(lambda h: gap(a, h), -100, 1, xtol=1e-13)
+    half = functools.partial(Soil(1.5).content)
+    return first + second + optimize.brentq(lambda h: half(h) - a, -100, 1, xtol=1e-13)
+
+
+def decayed(a: Any) -> Any:
+    def rate(k: Any, t: Any, y: Any) -> Any:
+        return -k * y if y[0] > 0.5 else -2 * k * y * y
+
+    found = integrate.solve_ivp(
+        functools.partial(rate, a), (0, 3), [1.0], t_eval=[3.0], rtol=1e-8, atol=1e-10
+    )
+    return found.y[0, -1]
+
+
 def area(a: Any) -> Any:
     return integrate.quad(lambda t: huber(t - a, 0.5), 0, 2, epsabs=1e-12)[0]
 
 
 @pytest.mark.parametrize("a", [0.31, 0.33])
-@pytest.mark.parametrize("f", [universal, head, system, middle, middle_of_two, area])
+@pytest.mark.parametrize(
+    "f", [universal, head, system, middle, middle_of_two, of_a_part, decayed, area]
+)
 def test_it_is_scipys_result(f: Callable[[Any], Any], a: float) -> None:
     value, slope = sg.value_and_grad(f)(a)
     np.testing.assert_allclose(value, f(a), rtol=1e-6)

@@ -27,7 +27,7 @@ from .._trace._whole import size_bits
 from ..errors import ArgumentError, DTypeError, NumberError, SymgradError, TraceError
 from ._control import fori_loop, while_loop
 from ._control_effects import ChangedError, unchanged
-from ._control_syntax import converted
+from ._control_syntax import converted, partial_of
 from ._control_writes import COPIED, UNSET, Carried, Sides, arrays_of
 from ._raised import asked, caught, note, raising, repeated, told
 from ._statements import FLOW
@@ -370,10 +370,14 @@ class Following(Flow):
         """Return a function with its control flow rewritten, or as it is."""
         if isinstance(function, MethodType):
             return MethodType(self.called(function.__func__), function.__self__)
+        if type(function) is functools.partial:
+            return partial_of(self.called(function.func), function)
         if isinstance(function, Followed):
             return function.by(self.called)
-        code = getattr(function, "__code__", None)
-        if type(function) is not FunctionType or code is None or installed(code.co_filename):
+        call = getattr(type(function), "__call__", None)  # noqa: B004 - an object may be called
+        if type(call) is FunctionType and (made := self.called(call)) is not call:
+            return MethodType(made, function)
+        if type(function) is not FunctionType or installed((code := function.__code__).co_filename):
             return function
         if FLOW in code.co_freevars or code.co_flags & inspect.CO_GENERATOR:
             return function

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from types import CellType, FunctionType, MethodType, ModuleType
@@ -64,6 +65,11 @@ from ._statements import (
 _WRITING = ("fill", "partition", "put")
 
 
+def partial_of(function: Any, like: functools.partial[Any]) -> Callable[..., Any]:
+    """Return a function with the arguments of a partial one."""
+    return functools.partial(function, *like.args, **like.keywords)
+
+
 def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     """Return ``function`` with its control flow as calls of ``flow``'s methods.
 
@@ -77,6 +83,8 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     """
     function = inspect.unwrap(function)
     function = getattr(function, "plain", function)  # of sg.adapt, which tracing does by itself
+    if isinstance(function, functools.partial):
+        return partial_of(converted(function.func, flow), function)
     if not isinstance(function, (FunctionType, MethodType)):  # an object may have been called
         called = getattr(function, "__call__", None)  # noqa: B004
         function = called if isinstance(called, MethodType) else function

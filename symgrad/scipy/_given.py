@@ -168,7 +168,7 @@ def with_branches(traced: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     except TraceError as error:
 
         def rewritten(value: Any) -> Any:
-            return followed(value) if is_function(value) else value
+            return followed(value) if callable(value) and not isinstance(value, type) else value
 
         try:
             return traced(*map(rewritten, args), **{k: rewritten(x) for k, x in kwargs.items()})
