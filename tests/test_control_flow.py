@@ -954,3 +954,26 @@ def test_a_long_chain_is_traced_again(tmp_path: Path, monkeypatch: pytest.Monkey
         found = sg.vmap(lambda x, a=a: chain(x, a))(x)
         np.testing.assert_array_equal(found, [chain(v, a) for v in x])
     assert time.process_time() - start < 20
+
+
+def test_lists_of_numbers_are_lists_on_both_sides_of_a_branch() -> None:
+    def slope(x: Any) -> Any:
+        if x[0] > 0:
+            return [0.0, 1], 2.0
+        return [2 * x[0], x[1]], x[0]
+
+    def twice(x: Any) -> Any:
+        if x[0] > 0:
+            w = [1.0, 2.0]
+        else:
+            w = [3.0, 4.0]
+        w = w + [x[1]]  # noqa: RUF005 - longer, and then twice as long
+        return 2 * w
+
+    for f in (slope, twice):
+        g = sg.compile(f, control_flow=True)
+        for x in (np.array([1.0, 2.0]), np.array([-1.0, 2.0])):
+            np.testing.assert_array_equal(np.hstack(g(x)), np.hstack(f(x)))
+    assert isinstance(sg.compile(slope, control_flow=True)(np.ones(2))[0], list)
+    rows = sg.vmap(twice)(np.array([[1.0, 2.0], [-1.0, 2.0]]))
+    np.testing.assert_array_equal(np.array(rows)[:, 1], twice(np.array([-1.0, 2.0])))

@@ -196,7 +196,7 @@ class Tank:
     def cost(self) -> Any:
         levels = []
         for k in range(2):
-            levels.append(np.sum((self.matrix[k] - 1.0) ** 2))  # noqa: PERF401
+            levels.append(np.sum((self.matrix[k] - 1.0) ** 2))  # noqa: PERF401 - as written
         return levels[0] + levels[1]
 
 

@@ -228,6 +228,48 @@ def test_methods_objects_and_rewritten_code() -> None:
     compare(kinked, (0, 2), [1.0])
 
 
+class Tank:
+    """A model whose outflow has a branch, in a helper."""
+
+    def __init__(self, outflow: float) -> None:
+        self.outflow = outflow
+
+    def valve(self, t: Any) -> Any:
+        return self.outflow if t > 0.5 else 2.0 * self.outflow
+
+    def slope(self, t: Any, y: Any) -> Any:
+        if y[0] < 0.3:
+            return [0.0]
+        return [-self.valve(t) * y[0]]
+
+
+def test_branches_of_models_made_anew_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced = []
+    specialize = sg.Function._specialize
+
+    def counting(self: Any, *args: Any) -> Any:
+        traced.append(self)
+        return specialize(self, *args)
+
+    def nested(outflow: float) -> Any:
+        tank = Tank(outflow)
+
+        def slope(t: Any, y: Any) -> Any:
+            if y[0] < 0.3:
+                return [0.0]
+            return [-tank.valve(t) * y[0]]
+
+        return slope
+
+    monkeypatch.setattr(sg.Function, "_specialize", counting)
+    for make in (lambda k: Tank(k).slope, nested):
+        for k in (0.5, 0.7, 0.9, 1.1, 1.3):
+            if k > 0.8:  # a number that changes has cost one more trace
+                traced.clear()
+            compare(make(k), (0, 2), [1.0])
+        assert not traced
+
+
 def test_what_cannot_be_traced_is_solved_by_scipy() -> None:
     table = {0: 1.0, 1: 2.0}
 

@@ -347,9 +347,6 @@ def _whole(counters: Mapping[Any, int]) -> AbstractContextManager[None]:
 class Following(Flow):
     """Flow that leads into the functions that are called, those of installed packages excepted."""
 
-    def __init__(self) -> None:
-        self._known: dict[Any, Any] = {}
-
     def loop(  # type: ignore[override]
         self, test: Callable[..., Any], body: Callable[..., Any], state: Mapping[str, Any],
         lent: Sequence[str],
@@ -381,12 +378,10 @@ class Following(Flow):
             return function
         if FLOW in code.co_freevars or code.co_flags & inspect.CO_GENERATOR:
             return function
-        if function not in self._known:
-            try:
-                self._known[function] = converted(function, self)
-            except ArgumentError:  # its source is not at hand
-                self._known[function] = function
-        return self._known[function]
+        try:
+            return converted(function, self)
+        except ArgumentError:  # its source is not at hand
+            return function
 
 
 def followed(function: Callable[..., Any]) -> Callable[..., Any]:

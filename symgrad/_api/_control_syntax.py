@@ -22,8 +22,8 @@ import ast
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Sequence
-from types import CellType, FunctionType, MethodType, ModuleType
+from collections.abc import Callable, Hashable, Sequence
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..errors import ArgumentError
@@ -33,7 +33,7 @@ from ._statements import (
     Followed,
     assigned,
     binds,
-    code_of,
+    compiled_as,
     counts,
     define,
     definition_of,
@@ -90,29 +90,13 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
         function = called if isinstance(called, MethodType) else function
     if isinstance(function, MethodType):
         return MethodType(converted(function.__func__, flow), function.__self__)
-    definition = definition_of(function) if isinstance(function, FunctionType) else None
-    if not isinstance(function, FunctionType) or definition is None:
+    follows = hasattr(flow, "called")
+    code = _code_of(function, follows) if isinstance(function, FunctionType) else None
+    if code is None:
         raise ArgumentError(
             "control_flow=True rewrites the source of a function: write it with `def`, in a file "
             "or a notebook cell"
         )
-    strip(definition)
-    if "__class__" in function.__code__.co_freevars:
-        spell_out_super(definition)
-    follows = hasattr(flow, "called")
-    made = _Rewriter(function, definition, follows).function(definition)
-    if follows:
-        Followed().visit(made)
-    # Free variables stay free: the code is compiled within a function that has them.
-    free = [*function.__code__.co_freevars, FLOW]
-    outer = ast.parse(f"def outer({', '.join(free)}):\n    pass").body[0]
-    assert isinstance(outer, ast.FunctionDef)
-    outer.body = [made]
-    made.name = f"{FLOW}{definition.name}"  # its own name is that of the plain function in it
-    module = ast.fix_missing_locations(ast.Module([outer], []))
-    whole = compile(module, function.__code__.co_filename, "exec")
-    code = code_of(code_of(whole, "outer"), made.name)
-    code = code.replace(co_name=function.__name__)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     cells[FLOW] = CellType(flow)
     result = FunctionType(
@@ -123,13 +107,46 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     return result
 
 
+#: Most codes whose rewritten ones are kept: a model's method is rewritten for each of its objects.
+KEPT = 1024
+
+_codes: dict[Hashable, CodeType] = {}
+
+
+def _code_of(function: FunctionType, follows: bool) -> CodeType | None:
+    """Return the code with the control flow as calls; None if there is no source."""
+    closed = inspect.getclosurevars(function)
+    known = {**closed.globals, **closed.nonlocals}
+    library = frozenset(k for k, x in known.items() if isinstance(x, (FunctionType, ModuleType)))
+    code = function.__code__
+    key = code, code.co_filename, library, follows
+    found = _codes.get(key)
+    if found is None and (definition := definition_of(function)) is not None:
+        if len(_codes) >= KEPT:
+            _codes.clear()
+        found = _codes[key] = _rewritten(function, definition, library, follows)
+    return found
+
+
+def _rewritten(
+    function: FunctionType, definition: ast.FunctionDef, library: frozenset[str], follows: bool
+) -> CodeType:
+    strip(definition)
+    if "__class__" in function.__code__.co_freevars:
+        spell_out_super(definition)
+    made = _Rewriter(library, definition, follows).function(definition)
+    if follows:
+        Followed().visit(made)
+    return compiled_as(made, function)
+
+
 #: The name for what is handed to a side of a branch only to be read, or written to.
 UNUSED = "__flow_unused"
 
 
 class _Rewriter(ast.NodeTransformer):
     def __init__(
-        self, function: FunctionType, definition: ast.FunctionDef, left: bool = False
+        self, library: frozenset[str], definition: ast.FunctionDef, left: bool = False
     ) -> None:
         self.count, self.left = 0, left
         # Names of the function's own, and of those within it.
@@ -146,8 +163,8 @@ class _Rewriter(ast.NodeTransformer):
             if isinstance(n, (ast.Nonlocal, ast.Global))
             for name in n.names
         }
-        closed = inspect.getclosurevars(function)
-        self.outside = {**closed.globals, **closed.nonlocals}
+        #: Names of functions and modules from outside.
+        self.library = library
 
     def lent(self, statements: Sequence[ast.stmt]) -> list[str]:
         """Return the variables that a block may write to, but does not assign to.
@@ -219,7 +236,7 @@ class _Rewriter(ast.NodeTransformer):
             return isinstance(call.func, ast.Name) or (
                 isinstance(call.func, ast.Attribute) and call.func.attr in _WRITING
             )
-        return isinstance(self.outside.get(root.id), (FunctionType, ModuleType))
+        return root.id in self.library
 
     def name(self, what: str) -> str:
         self.count += 1

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._control._values import by_elements
 from .._state import now
 from .._trace import Complex, Traced, flatten, reads_of
 from .._trace._arrays import COMPARED, REFLECTED
@@ -149,7 +150,7 @@ class Sides:
                 for key, root in roots.items():
                     twins[key].bind_as(root, twins)
                 copies = {id(v): _copied(v, twins) for v in self.values}
-                found = run(*(copies[id(v)] for v in self.values))
+                found = by_elements(run(*(copies[id(v)] for v in self.values)))
                 for v in self.values:
                     if isinstance(v, np.ndarray) and not _same(v, copies[id(v)]):
                         raise TraceError(_PLAIN)

@@ -82,7 +82,7 @@ class Lent:
     def take(self, functions: tuple[Any, ...]) -> None:
         """Call these functions from now on."""
         self.users = functions
-        if len(self.held) == len(functions) and all(map(_same, self.held, functions)):
+        if len(self.held) == len(functions) and all(map(is_same, self.held, functions)):
             return
         self.held[:] = functions
         owner = _owner(functions)
@@ -110,7 +110,7 @@ def _owner(functions: tuple[Any, ...]) -> Kept | None:
     return next((kept_by(f) for f in functions if isinstance(f, (FunctionType, partial))), None)
 
 
-def _same(a: Any, b: Any) -> bool:
+def is_same(a: Any, b: Any) -> bool:
     """Tell whether two functions are one; a method is made anew whenever it is asked for."""
     methods = isinstance(a, MethodType) and isinstance(b, MethodType)
     return a is b or (methods and a.__func__ is b.__func__ and a.__self__ is b.__self__)
@@ -131,7 +131,7 @@ def lend(*functions: Any) -> Lent | None:
     codes = tuple(f if code is None else code for f, code in zip(functions, found, strict=True))
     free, owner = _free.get(codes, []), _owner(functions)
     last = None if owner is None or owner.laid_aside is None else owner.laid_aside[0]
-    known = [x for x in free if x is last or (x.held and all(map(_same, x.held, functions)))]
+    known = [x for x in free if x is last or (x.held and all(map(is_same, x.held, functions)))]
     try:
         lent = (known or free)[-1]
         free.remove(lent)

@@ -90,6 +90,20 @@ def spell_out_super(definition: ast.FunctionDef) -> None:
             node.args = [named("__class__"), named(first[0].arg)]
 
 
+def compiled_as(definition: ast.FunctionDef, function: FunctionType) -> CodeType:
+    """Return the code of a definition, with the free variables of a function, and FLOW."""
+    free = [*function.__code__.co_freevars, FLOW]
+    outer = ast.parse(f"def outer({', '.join(free)}):\n    pass").body[0]
+    assert isinstance(outer, ast.FunctionDef)
+    outer.body = [definition]  # for free variables stay free only within a function that has them
+    # Its own name is that of the plain function in it.
+    definition.name = f"{FLOW}{definition.name}"
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    whole = compile(module, function.__code__.co_filename, "exec")
+    code = code_of(code_of(whole, "outer"), definition.name)
+    return code.replace(co_name=function.__name__)
+
+
 def code_of(code: CodeType, name: str) -> CodeType:
     """Return the code of the function ``name`` that other code defines.
 

@@ -22,7 +22,7 @@ from ._parts import Branch, Loop, pick, result
 from ._places import by_places
 from ._reroll import rerolled
 from ._segments import costs, results, segmented
-from ._values import Values, at, bound, check_structure, settle_kinds
+from ._values import Values, at, bound, by_elements, check_structure, settle_kinds
 
 
 @dataclass(frozen=True)
@@ -319,7 +319,10 @@ def _cases(
     what: str, functions: Sequence[Callable[..., Any]], arguments: Sequence[Any]
 ) -> tuple[Values, list[Node], int]:
     """Trace all cases; return the results' structure, all their nodes, and how many each has."""
-    found = [Values.of(f(*arguments)) for f in functions]
+    given = [f(*arguments) for f in functions]
+    found = [Values.of(x) for x in given]
+    if any(values.tree != found[0].tree for values in found):  # [0.0, 1.0] and [x, y]
+        found = [Values.of(by_elements(x)) for x in given]
     for f, values in zip(functions[1:], found[1:], strict=True):
         if values != found[0]:
             raise ArgumentError(

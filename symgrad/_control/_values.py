@@ -14,6 +14,7 @@ from .._graph._types import promote
 from .._shapes import same
 from .._trace import Traced, Tree, as_node, as_traced, flatten_traced, is_value
 from .._trace._bind import kind_of
+from .._trace._tree import is_number_list
 from .._trace._views import Layout, layout_of
 from ..errors import ArgumentError, DTypeError, ShapeError
 
@@ -94,6 +95,18 @@ class Values:
 def is_number(leaf: Any) -> bool:
     """Tell whether a leaf is a number or an array, traced or not."""
     return isinstance(leaf, (Traced, bool, np.bool_)) or is_value(leaf)
+
+
+def by_elements(value: Any) -> Any:
+    """Return a nested value in which lists of numbers, else arrays, are lists of their elements."""
+    if is_number_list(value):
+        return [by_elements(x) if isinstance(x, list) else _element(x) for x in value]
+    return type(value)(map(by_elements, value)) if type(value) in (list, tuple) else value
+
+
+def _element(number: Any) -> Traced:
+    kind = kind_of(number)
+    return Traced(as_node(number), kind if isinstance(kind, type) else None)
 
 
 def bound(nodes: Sequence[Node], names: Sequence[str]) -> list[Input]:

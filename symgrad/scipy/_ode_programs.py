@@ -13,12 +13,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .._api._control_flow import Following
 from .._api._control_syntax import converted
+from .._api._lent import is_same
 from .._api._matrices import jacobian
 from .._api._sparse import SparseFunction
 from .._api._sparse_body import sparse_body
@@ -72,7 +72,7 @@ class Held:
 
     def __init__(self) -> None:
         self.lock, self.ways = threading.RLock(), WAYS
-        #: The function that is held.
+        #: The function that is held in the first of the ways, if a call has succeeded.
         self.held: Callable[..., Any] | None = None
 
     def __call__(self, function: Any, fun: Callable[..., Any], *args: Any) -> Any:
@@ -81,12 +81,14 @@ class Held:
         with self.lock:
             for way in self.ways:
                 try:
-                    self.hold(way(fun))
-                    self.held = fun
+                    if not is_same(self.held, fun):  # or after a way that failed
+                        self.hold(way(fun))
+                    self.held = None
                     found = function(*args)
                 except SymgradError as error:
                     first = first or error
                 else:
+                    self.held = fun
                     if first is not None:
                         self.ways = self.ways[self.ways.index(way) :]
                     return found
@@ -192,15 +194,13 @@ def _as_it_is(fun: Callable[..., Any]) -> Callable[..., Any]:
     return fun
 
 
-_made: WeakKeyDictionary[Any, Callable[..., Any]] = WeakKeyDictionary()
+#: One for all: what is rewritten is then the same program for functions of one code.
+_FLOW = Following()
 
 
 def _rewritten(fun: Any) -> Callable[..., Any]:
-    """Return the function with its control flow rewritten, the same one for the same function."""
-    known = _made.get(fun)
-    if known is None:
-        known = _made[fun] = converted(fun, Following())
-    return known
+    """Return the function with its control flow rewritten."""
+    return converted(fun, _FLOW)
 
 
 #: How a function is traced: the first way that succeeds.
