@@ -40,7 +40,7 @@ POINTS = 200
 #: Those of ops whose exact values, or derivatives, take mpmath long.
 FEWER = {
     "BesselY2": 100, "EllipticD": 100, "EllipticG": 60, "K0": 100, "K0e": 100, "K0eSlope": 60,
-    "K1": 60, "K1e": 12, "Kei": 24, "Keip": 50, "KeipSlope": 24, "Ker": 100, "Kerp": 50,
+    "K1": 60, "K1e": 12, "Kei": 24, "Keip": 50, "Ker": 100, "Kerp": 50,
     "OwensT": 40, "StudentQuantile": 100,
 }  # fmt: skip
 #: Random points of ops on arrays, and of the search for the step that loses most.

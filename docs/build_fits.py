@@ -62,13 +62,6 @@ def _decayed(x: Any) -> Any:
     return mp.besselk(0, z), -mp.besselk(1, z) * _turned(1)
 
 
-def _kei_slope(x: Any, n: int) -> Any:
-    """The second or third derivative of kei: of ``w'' = i*w - w'/x``."""
-    value, slope = _decayed(x)
-    second = mp.j * value - slope / x
-    return mp.im(second if n == 2 else mp.j * slope - second / x + slope / x**2)
-
-
 def _decay_far(u: Any, k: int) -> Any:
     return _decayed(1 / u)[k] * mp.exp(_turned(1 / u)) / mp.sqrt(u)
 
@@ -118,8 +111,6 @@ def _kelvin() -> Iterator[tuple[str, Fit]]:
         k, part = _kind(name), mp.im if name[2] == "i" else mp.re
         yield f"{name}_near", Fit(lambda w, n=name: _near(w, n), 0.0, 0.5, 2, 8)
         yield f"{name}_middle", Fit(lambda x, k=k, p=part: p(_decayed(x)[k]), 1.0, 0.5, 14, 18)
-    for n in (2, 3):
-        yield f"kei{n}_middle", Fit(partial(_kei_slope, n=n), 1.0, 0.5, 14, 18)
     for word, part in (("real", mp.re), ("imaginary", mp.im)):
         for k in (0, 1, 2):
             growth = partial(_growth_far, k=k)

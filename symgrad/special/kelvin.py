@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
-from .._op import HIGHEST, Evidence, Op, Positive, Words
+from .._op import Evidence, Op, Positive, Words
 from . import precisely
 from .tables import (
     BEI2_MIDDLE,
@@ -42,8 +42,6 @@ from .tables import (
     GROWTH1_REAL,
     GROWTH2_IMAGINARY,
     GROWTH2_REAL,
-    KEI2_MIDDLE,
-    KEI3_MIDDLE,
     KEI_MIDDLE,
     KEI_NEAR,
     KEIP_MIDDLE,
@@ -171,66 +169,6 @@ def keip(x: Any, fit: Any) -> Any:
     return kelvin_decay(x, near, fit(x, KEIP_MIDDLE), imaginary, -real)
 
 
-# ---------------------------------------------------------------- derivatives of keip
-
-
-def kei_series(x: Any, n: int) -> Any:
-    """Derivative n of kei for x < 1: of its power series, term by term.
-
-    The terms are the imaginary parts of ``(i*x*x/4)**k/k!**2*(h - i*pi/4 - log(x))``.
-    """
-    powers: Any = 0.0
-    logarithms: Any = 0.0
-    for k in range(n // 2 + 10, 0, -1):
-        fall = math.prod(2 * k - i for i in range(n))
-        rise = sum(math.prod(2 * k - i for i in range(n) if i != j) for j in range(n))
-        h = math.log(2) - 0.5772156649015329 + sum(1 / j for j in range(1, k + 1))
-        even = -math.pi / 4 * fall
-        share = (-1) ** (k // 2) / (4.0**k * math.factorial(k) ** 2)
-        powers = powers * (x * x) + share * (h * fall - rise if k % 2 else even)
-        logarithms = logarithms * (x * x) + (share * fall if k % 2 else 0.0)
-    found = powers - kelvin_logarithm(x) * logarithms
-    for _ in range(n - 2):
-        found = found / x
-    return found
-
-
-def kei_beyond(x: Any, n: int, fit: Any) -> Any:
-    """Derivative n of kei for x > 1, from those before by ``w'' = i*w - w'/x``, w = ker + i*kei.
-
-    The second and third to 8 by tables.
-    """
-    real, imaginary = [ker(x, fit), kerp(x, fit)], [kei(x, fit), keip(x, fit)]
-    for m in range(n - 1):
-        for part, other in ((real, [-v for v in imaginary]), (imaginary, list(real))):
-            total, over = other[m], 1.0 / x
-            for k in range(m + 1):
-                total = total - (math.comb(m, k) * part[m - k + 1]) * over
-                over = over * (-(k + 1.0) / x)
-            part.append(total)
-    if n > 3:
-        return imaginary[n]
-    middle = fit(x, KEI2_MIDDLE if n == 2 else KEI3_MIDDLE)
-    return np.where(x > 8.0, imaginary[n], middle)
-
-
-def keip_slope(x: Any, fit: Any, order: int = 0) -> Any:
-    """The derivative of keip, or a derivative of it; nan for negative x."""
-    near = kei_series(np.minimum(x, 1.0), order + 2)
-    right = np.where(x > 1.0, kei_beyond(np.maximum(x, 1.0), order + 2, fit), near)
-    return np.where(x < 0, math.nan, right)
-
-
-KEIP_SLOPE: Op = tabulated(
-    "KeipSlope", keip_slope, (Positive,), None,
-    lambda y, x, order=0: (KEIP_SLOPE(x, order=order + 1),),
-    Evidence(samples=(0.5, 4),
-        # it is 0 at 0.97
-        ulp=64.0, precise=precisely.kei_slope),
-    Words("The derivative of keip; a derivative of it."), orders=HIGHEST,
-)  # fmt: skip
-
-
 # ---------------------------------------------------------------- records
 
 
@@ -254,7 +192,7 @@ KEI = _kelvin(sc.kei, kei, lambda y, x: KEIP(x))
 BERP: Op = _kelvin(sc.berp, berp, lambda y, x: -0.5 * (BEI(x) + BEI2(x)))
 BEIP: Op = _kelvin(sc.beip, beip, lambda y, x: 0.5 * (BER(x) + BER2(x)))
 KERP: Op = _kelvin(sc.kerp, kerp, lambda y, x: -KEI(x) - y / x)
-KEIP: Op = _kelvin(sc.keip, keip, lambda y, x: KEIP_SLOPE(x))
+KEIP: Op = _kelvin(sc.keip, keip, lambda y, x: KER(x) - y / x)
 
 
 def _second(name: str, part: str, formula: Any, partials: Any) -> Op:

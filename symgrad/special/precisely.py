@@ -12,7 +12,6 @@ Tables for computing bivariate normal probabilities, Annals of Mathematical Stat
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -99,16 +98,6 @@ def _kelvin_second(part: str) -> Precise:
         return getattr(c, part)(c.besseli(2, x * z))
 
     return found
-
-
-def kei_slope(c: Any, guess: Any, x: Any, order: int = 0) -> Any:
-    """The second derivative of kei, or a derivative of it."""
-    n, z = order + 2, c.expjpi(c.mpf(0.25))
-    orders = [c.besselk(0, x * z), c.besselk(1, x * z)]
-    for k in range(1, n):
-        orders.append(orders[k - 1] + 2 * k / (x * z) * orders[k])
-    total = sum(math.comb(n, j) * orders[abs(n - 2 * j)] for j in range(n + 1))
-    return c.im(total * (-z / 2) ** n)
 
 
 KELVIN: dict[str, Precise] = {
