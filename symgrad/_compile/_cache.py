@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib import machinery, resources
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -133,15 +132,14 @@ def _modules(folder: Any, above: str = "") -> Iterator[tuple[str, bytes]]:
 def cache_key(program: Program, kinds: Sequence[str]) -> str:
     """Return the key of a program: all that its machine code depends on."""
     return _key(
-        str(source_digest()), version("numba"), str(vector_math_default()), program.fingerprint,
-        " ".join(kinds), str(now().promised), str(now().doubtful), *_foreign(program),
+        str(source_digest()), str(vector_math_default()), program.fingerprint, " ".join(kinds),
+        str(now().promised), str(now().doubtful), *_foreign(program),
     )  # fmt: skip
 
 
 def note_key(*words: str) -> str:
     """Return a key of ``words`` and of what making a kernel depends on whatever it is of."""
-    common = (str(source_digest()), version("numba"), str(vector_math_default()))
-    return _key("note", *common, *words)
+    return _key("note", str(source_digest()), str(vector_math_default()), *words)
 
 
 def _key(*parts: str) -> str:
