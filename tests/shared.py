@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -74,6 +75,55 @@ def definite(n: int, *lead: int) -> Any:
     """A symmetric positive definite matrix."""
     x = normal(*lead, n, n)
     return x @ np.swapaxes(x, -1, -2) + np.diag(np.arange(1.0, n + 1))
+
+
+# ---------------------------------------------------------------- functions and their rules
+
+
+def executed(program: sg.Program, name: str = "program") -> Callable[..., Any]:
+    """Return the function of a program's source."""
+    scope: dict[str, Any] = {}
+    exec(compile(program.source(name), "<source>", "exec"), scope)
+    function: Callable[..., Any] = scope[name]
+    return function
+
+
+def condition(exact: Callable[..., Any], at: Sequence[Any]) -> Any:
+    """Return how much relative errors of the operands are magnified."""
+    h, total = mpmath.mpf(10) ** -15, mpmath.mpf(0)
+    for k, x in enumerate(at):
+        sides = [exact(*at[:k], x + s * h, *at[k + 1 :]) for s in (1, -1)]
+        total += abs(x * (sides[0] - sides[1])) / (2 * h)
+    return total / abs(exact(*at))
+
+
+def pulled() -> Any:
+    """``sin(x) y`` with a slope by ``x`` that is twice the true one, to be told apart."""
+
+    @sg.custom_vjp
+    def twice(x: Any, y: Any) -> Any:
+        return np.sin(x) * y
+
+    twice.defvjp(
+        lambda x, y: (twice(x, y), (x, y)),
+        lambda saved, ct: (2 * ct * np.cos(saved[0]) * saved[1], np.sum(ct * np.sin(saved[0]))),
+    )
+    return twice
+
+
+def pushed() -> Any:
+    """The same by a forward rule."""
+
+    @sg.custom_jvp
+    def twice(x: Any, y: Any) -> Any:
+        return np.sin(x) * y
+
+    @twice.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        (x, y), (dx, dy) = primals, tangents
+        return twice(x, y), 2 * np.cos(x) * y * dx + np.sin(x) * dy
+
+    return twice
 
 
 # ---------------------------------------------------------------- kernels on disk

@@ -13,6 +13,7 @@ import scipy.special as sc
 import symgrad as sg
 from symgrad._op import registry
 from symgrad.special.densities import stirling_error
+from tests.shared import condition
 
 DIGITS = 50
 BESSEL = ("Jv", "Yv", "Iv", "Kv", "Ive", "Kve")
@@ -105,15 +106,6 @@ REGIONS: list[tuple[str, tuple[tuple[float, float], ...], float]] = [
     ("Kv", ((-5.4, 5.4), (0.1, 2.0)), 2.5),
     ("Kve", ((-5.4, 5.4), (0.1, 2.0)), 2.5),
 ]
-
-
-def condition(exact: Callable[..., Any], at: Sequence[Any]) -> Any:
-    """Return how much relative errors of the operands are magnified."""
-    h, total = mpmath.mpf(10) ** -15, mpmath.mpf(0)
-    for k, x in enumerate(at):
-        sides = [exact(*at[:k], x + s * h, *at[k + 1 :]) for s in (1, -1)]
-        total += abs(x * (sides[0] - sides[1])) / (2 * h)
-    return total / abs(exact(*at))
 
 
 @pytest.mark.parametrize(("name", "intervals", "bound"), REGIONS)

@@ -13,6 +13,7 @@ import sympy as sp
 import symgrad as sg
 from symgrad._op import registry
 from symgrad.errors import ArgumentError, DefinitionError, ShapeError
+from tests.shared import pulled, pushed
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
 
@@ -26,35 +27,6 @@ def own_ops() -> Iterator[None]:
     yield
     while registry.users:
         registry.ops.pop(registry.users.popitem()[0], None)
-
-
-def pulled() -> Any:
-    """``sin(x) y`` with a slope by ``x`` that is twice the true one, to be told apart."""
-
-    @sg.custom_vjp
-    def f(x: Any, y: Any) -> Any:
-        return np.sin(x) * y
-
-    f.defvjp(
-        lambda x, y: (f(x, y), (x, y)),
-        lambda saved, ct: (2 * ct * np.cos(saved[0]) * saved[1], np.sum(ct * np.sin(saved[0]))),
-    )
-    return f
-
-
-def pushed() -> Any:
-    """The same by a forward rule."""
-
-    @sg.custom_jvp
-    def f(x: Any, y: Any) -> Any:
-        return np.sin(x) * y
-
-    @f.defjvp
-    def rule(primals: Any, tangents: Any) -> Any:
-        (x, y), (dx, dy) = primals, tangents
-        return f(x, y), 2 * np.cos(x) * y * dx + np.sin(x) * dy
-
-    return f
 
 
 @pytest.mark.parametrize("make", [pulled, pushed])

@@ -12,16 +12,9 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad._op import Evidence, registry
+from tests.shared import condition
 
 rng = np.random.default_rng(0)
-
-
-def condition(exact: Any, at: list[Any]) -> Any:
-    h, total = mpmath.mpf(10) ** -15, mpmath.mpf(0)
-    for k, x in enumerate(at):
-        sides = [exact(*at[:k], x + s * h, *at[k + 1 :]) for s in (1, -1)]
-        total += abs(x * (sides[0] - sides[1])) / (2 * h)
-    return total / abs(exact(*at))
 
 
 #: Far outside of the samples, too: rounding a sum of large logarithms cost 200 to 700 ulp.

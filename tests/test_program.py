@@ -31,7 +31,7 @@ from symgrad.errors import (
     UnsupportedError,
 )
 from tests.samples import samples_of
-from tests.shared import of_arrays
+from tests.shared import executed, of_arrays
 
 Program = sg.Program
 MAPS = {name: op for name, op in registry.ops.items() if op.kind == "map"}
@@ -55,13 +55,6 @@ def same_bits(a: Any, b: Any) -> bool:
     return np.array_equal(a, b, equal_nan=True) and np.array_equal(
         np.signbit(a[number]), np.signbit(b[number])
     )
-
-
-def executed(program: Program, name: str = "program") -> Callable[..., Any]:
-    scope: dict[str, Any] = {}
-    exec(compile(program.source(name), "<source>", "exec"), scope)
-    function: Callable[..., Any] = scope[name]
-    return function
 
 
 def written(program: Program) -> str:

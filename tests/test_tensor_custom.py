@@ -13,41 +13,13 @@ from scipy.optimize import brentq
 import symgrad as sg
 import symgrad.torch as torch
 from symgrad._op import registry
+from tests.shared import pulled, pushed
 
 X = np.array([0.1, 0.2, 0.3])
 
 
 def leaf(data: Any) -> Any:
     return sg.tensor(data, requires_grad=True)
-
-
-def pulled() -> Any:
-    """``sin(x) y`` with a slope by ``x`` that is twice the true one, to be told apart."""
-
-    @sg.custom_vjp
-    def twice(x: Any, y: Any) -> Any:
-        return np.sin(x) * y
-
-    twice.defvjp(
-        lambda x, y: (twice(x, y), (x, y)),
-        lambda saved, ct: (2 * ct * np.cos(saved[0]) * saved[1], np.sum(ct * np.sin(saved[0]))),
-    )
-    return twice
-
-
-def pushed() -> Any:
-    """The same by a forward rule."""
-
-    @sg.custom_jvp
-    def twice(x: Any, y: Any) -> Any:
-        return np.sin(x) * y
-
-    @twice.defjvp
-    def rule(primals: Any, tangents: Any) -> Any:
-        (x, y), (dx, dy) = primals, tangents
-        return twice(x, y), 2 * np.cos(x) * y * dx + np.sin(x) * dy
-
-    return twice
 
 
 BOTH = pytest.mark.parametrize("make", [pulled, pushed])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from symgrad._spell import parse_relation, parse_size, relation_text, size_text
 from symgrad.errors import (
     DataError,
 )
+from tests.shared import executed
 
 Program = sg.Program
 
@@ -32,13 +33,6 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
-
-
-def executed(program: Program, name: str = "program") -> Callable[..., Any]:
-    scope: dict[str, Any] = {}
-    exec(compile(program.source(name), "<source>", "exec"), scope)
-    function: Callable[..., Any] = scope[name]
-    return function
 
 
 @pytest.mark.parametrize("name", registry.ops)
