@@ -1,7 +1,7 @@
 """The main line: what becomes of a function on its way to machine code.
 
-    trace, transform -> share, roll, join, rewrite, tidy -> schedule        a program
-                     -> name axes, unroll, legalise, cut -> schedule -> plan -> emit     its code
+    trace, transform -> share, roll, join, rewrite, tidy -> schedule              a program
+             -> name axes, unroll, call, legalise, cut -> schedule -> plan -> emit     its code
 
 A function is traced by being called (``_trace``). A transformation is a function, too: its body
 has the graph of what it transforms and extends it (``_reverse``, ``_forward``, ``_batch``), so
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ._control import all_of, lockstep, rerolled, tidy, with_one_body
 from ._graph import Node, checked, shared
-from ._lower import Lowered, cut, direct, emit, legalize, numpy_steps, plan, unroll, unrolls
+from ._lower import Lowered, called, cut, direct, emit, legalize, numpy_steps, plan, unroll, unrolls
 from ._rewrite import rewrite
 from ._runtime import register_bytes, vector_math_default
 from ._schedule import Program, Steps, schedule
@@ -90,10 +90,12 @@ def lowering(program: Steps, vector_math: bool) -> tuple[Pass, ...]:
     portable = now().machine is not None
     numbers = unrolls(Roots(program.outputs, program.conditions).nodes)
     expand = partial(legalize, simd=simd, numbers=numbers, portable=portable)
+    once = partial(called, expand=expand)
     borders = partial(cut, guards=program.guards)
     return (
         Pass("name axes", "Axes named: transposes are letters of products", each(direct)),
         Pass("unroll", "Unrolled: short axes are values of their own", each(unroll)),
+        Pass("call", "Called: long functions that come again are one body", each(once)),
         Pass("legalise", written_out, each(expand)),
         Pass("cut", "Cut: loops over assembled arrays end at their borders", each(borders)),
     )

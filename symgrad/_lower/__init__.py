@@ -18,6 +18,7 @@ from .._schedule import Steps
 from .._state import now
 from . import _products as products
 from ._borders import cut
+from ._called import called
 from ._chunked import without_few
 from ._legalize import direct, legalize
 from ._llvm_module import Module
