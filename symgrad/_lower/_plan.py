@@ -356,14 +356,17 @@ def _turned(node: Node) -> bool:
 
 
 def _numbers_first(nodes: Iterable[Node]) -> list[Node]:
-    """Move the numbers made of nothing but constants to the front, not between two loops."""
+    """Move the numbers that no loop is needed for to the front, not between two loops.
+
+    Of more than a function has, what comes behind would have the loops that read it cut in two.
+    """
     fixed: set[Node] = set()
     numbers: list[Node] = []
     rest: list[Node] = []
     for node in nodes:
-        read = node.op.kind in ("leaf", "view") and not isinstance(node, Input)
+        read = node.op.kind in ("leaf", "view")
         number = node.op.kind == "map" and not node.shape
-        if (read or number) and all(x in fixed for x in node.operands):
+        if (read or number) and all(x in fixed or isinstance(x, Input) for x in node.operands):
             fixed.add(node)
         (numbers if node in fixed and node.op.kind == "map" else rest).append(node)
     return [*numbers, *rest]

@@ -72,10 +72,11 @@ def gamma_share(
 ) -> Any:
     """The regularized incomplete gamma function, or its complement."""
     a, x = np.float64(1.0) * a, np.float64(1.0) * x
-    inside = (a >= 1e-3) & (a <= 8) & (x >= 1e-30) & (x <= 700)
+    known = (a >= 1e-3) & (a <= 8)
+    inside = known & (x >= 1e-30) & (x <= 700)
     if upper:  # what is left of 1 is not known better for small a
         inside = inside & ((a >= 0.05) | (x >= 1.6))
-    shape = np.where(inside, a, 1.0)
+    shape = np.where(known, a, 1.0)
     shares = gamma_shares(shape, gamma_parts(shape, np.where(inside, x, 1.0)))
     return np.where(inside, shares[upper], elsewhere(other, inside, a, x))
 
@@ -152,8 +153,9 @@ def beta_share(
 ) -> Any:
     """The regularized incomplete beta function, or its complement."""
     a, b, x = np.float64(1.0) * a, np.float64(1.0) * b, np.float64(1.0) * x
-    inside = (a >= 0.2) & (a <= 8) & (b >= 0.2) & (b <= 8) & (x >= 1e-10) & (x <= 1 - 1e-10)
-    first, second = np.where(inside, a, 1.0), np.where(inside, b, 1.0)
+    known = (a >= 0.2) & (a <= 8) & (b >= 0.2) & (b <= 8)
+    inside = known & (x >= 1e-10) & (x <= 1 - 1e-10)
+    first, second = np.where(known, a, 1.0), np.where(known, b, 1.0)
     at = np.where(inside, x, 0.5)
     shares = beta_shares(first, second, beta_parts(first, second, at))
     return np.where(inside, shares[upper], elsewhere(other, inside, a, b, x))
@@ -225,8 +227,9 @@ def t_shares(v: Any, t: Any, parts: Any) -> Any:
 def t_share(v: Any, t: Any, other: Callable[..., Any] = sc.stdtr) -> Any:
     """Student's distribution function."""
     v, t = np.float64(1.0) * v, np.float64(1.0) * t
-    inside = (v >= 0.5) & (v <= 40) & (np.fabs(t) <= 1e8)
-    freedom, at = np.where(inside, v, 1.0), np.where(inside, t, 0.0)
+    known = (v >= 0.5) & (v <= 40)
+    inside = known & (np.fabs(t) <= 1e8)
+    freedom, at = np.where(known, v, 1.0), np.where(inside, t, 0.0)
     tail, middle = t_shares(freedom, at, t_parts(freedom, at))
     right = np.where(tail < 0.25, 1.0 - tail, 0.5 + middle)
     return np.where(inside, np.where(at > 0, right, tail), elsewhere(other, inside, v, t))

@@ -126,9 +126,11 @@ def gamma_shape(a: Any, x: Any, order: int = 0) -> Any:
     Of the complement it is the same with the other sign.
     """
     count = order + 1
-    inside = (a > 0) & (a < 1e100) & (x > 0)
+    known = (a > 0) & (a < 1e100)
+    inside = known & (x > 0)
     end = np.where((a > 0) & (x == 0), 0.0, math.nan)
-    a, x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
+    # What does not depend on x is computed once if a is a number.
+    a, x = np.where(known, a, 1.0), np.where(inside, x, 1.0)
     exponent, factor, more, (_, (at, _)) = gamma_parts(a, x)
     low = at < np.maximum(a, 0.5)
     # Derivatives of the density's logarithm for shapes a, a + 1, ..., a + 10; the first of a pair
@@ -306,9 +308,11 @@ def beta_tail(a: Any, b: Any, point: Any, i: int, j: int) -> Any:
 
 def beta_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
     """A derivative of the regularized incomplete beta function: i times by a and j times by b."""
-    inside = (a > 0) & (b > 0) & (a < 1e100) & (b < 1e100) & (x > 0) & (x < 1)
+    known = (a > 0) & (b > 0) & (a < 1e100) & (b < 1e100)
+    inside = known & (x > 0) & (x < 1)
     end = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), 0.0, math.nan)
-    a, b, x = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
+    # What does not depend on x is computed once if a and b are numbers.
+    a, b, x = np.where(known, a, 1.0), np.where(known, b, 1.0), np.where(inside, x, 0.5)
     exponent, factor, more, others = beta_parts(a, b, x)
     at, rest = others[3:]
     log_x = np.log(at[0]) + more, pair_sum(beta_slope(others, a, b, 1), (more, 0.0 * more))

@@ -80,9 +80,11 @@ def student_by_beta(v: Any, w: Any, order: int) -> Any:
 
 def student_shape(v: Any, t: Any, slope: int = 0) -> Any:
     """The derivative of Student's distribution function by v; with a slope (1) the second one."""
-    inside = (v > 0) & (v < 1e100) & (t != 0) & (t == t)
+    known = (v > 0) & (v < 1e100)
+    inside = known & (t != 0) & (t == t)
     end = np.where((v > 0) & (t == 0), 0.0, math.nan)
-    v, t = np.where(inside, v, 1.0), np.where(inside, t, 1.0)
+    # What does not depend on t is computed once if v is a number.
+    v, t = np.where(known, v, 1.0), np.where(inside, t, 1.0)
     exponent, factor, more, ((square, _), _, _) = t_parts(v, t)
     w = square / v
     few = v < 4.0
