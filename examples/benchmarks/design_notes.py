@@ -3,7 +3,7 @@
     python examples/benchmarks/design_notes.py [--quick] [SECTION ...]
 
 Sections: long, text, jacobian, cache, vectors, recompute, shifted, borders, nested, turns, equal,
-apart, levels; all by default. Times are the least of several runs where a run is short. The
+lists, apart, levels; all by default. Times are the least of several runs where a run is short. The
 sections change settings of the compiler that are not public, to measure what was not chosen.
 """
 
@@ -30,6 +30,7 @@ import symgrad as sg
 from symgrad import _pipeline
 from symgrad._api import _jacobian
 from symgrad._compile import _function, _llvm
+from symgrad._control import _as_arrays, _reroll
 from symgrad._lower import (
     _borders,
     _llvm_module,
@@ -42,7 +43,7 @@ from symgrad._lower import (
 )
 from symgrad._pipeline import legal, lower
 from symgrad._runtime import MISS
-from symgrad.scipy import _ode_at_once, _ode_programs
+from symgrad.scipy import _ode_at_once, _ode_programs, _ode_slope
 from symgrad.scipy.integrate import solve_ivp
 
 
@@ -547,6 +548,61 @@ def equal(quick: bool) -> None:
         row(name, *figures)
 
 
+def lists(quick: bool) -> None:
+    """Arrays whose numbers Python computes one by one: as such, and as arrays."""
+    print("lists: numbers one by one and as arrays; first call in s, call in us")
+    row("", *(f"{how}, {what}" for how in ("each", "arrays") for what in ("first", "call")))
+
+    def uncompared(outputs: Any) -> list[Any]:
+        return list(outputs)
+
+    def derivative(f: Any, y: Any) -> Any:
+        return partial(sg.jacobian(f), y)
+
+    for points in (20,) if quick else (20, 60, 100):
+        rate, places = (points + 1) ** 2 / 50, np.arange(1, points + 1) / (points + 1)
+        start = np.concatenate([1 + np.sin(2 * np.pi * places), np.full(points, 3.0)])
+
+        def slope(t: float, y: Any, points: int = points, rate: float = rate) -> list[Any]:
+            us, vs = [], []
+            for k in range(points):
+                u, v = y[k], y[points + k]
+                left, below = (y[k - 1], y[points + k - 1]) if k > 0 else (1.0, 3.0)
+                last = k == points - 1
+                right, above = (1.0, 3.0) if last else (y[k + 1], y[points + k + 1])
+                us.append(1 + u * u * v - 4 * u + rate * (left - 2 * u + right))
+                vs.append(3 * u - u * u * v + rate * (below - 2 * v + above))
+            return us + vs
+
+        def solved(method: str, slope: Any = slope, start: Any = start) -> Any:
+            return partial(
+                solve_ivp, slope, (0.0, 10.0), start, method, t_eval=[10.0], rtol=1e-5, atol=1e-5
+            )
+
+        def made(y: Any, slope: Any = slope) -> Any:
+            return np.array(slope(0.0, y))
+
+        cases: dict[str, Callable[[], Any]] = {
+            f"{points} points, Rodas5P": partial(solved, "Rodas5P"),
+            f"{points} points, RK45": partial(solved, "RK45"),
+            f"{points} points, Jacobian": partial(derivative, made, start),
+        }
+        for name, make in cases.items():
+            figures = []
+            for change in (uncompared, _as_arrays.in_arrays):
+                _ode_at_once._known.clear()
+                _ode_programs._programs.cache_clear()
+                with (
+                    setting(_reroll, "in_arrays", change),
+                    setting(_ode_slope, "in_arrays", change),
+                ):
+                    run, begun = make(), time.process_time()
+                    run()
+                    figures.append(f"{time.process_time() - begun:.2f}")
+                    figures.append(f"{1e6 * seconds(run, repeats=20):.1f}")
+            row(name, *figures)
+
+
 def apart(quick: bool) -> None:
     """Loops that a program calls or has in one function: the first call, and a later one."""
     rng = np.random.default_rng(0)
@@ -665,6 +721,7 @@ SECTIONS = {
         nested,
         turns,
         equal,
+        lists,
         apart,
         levels,
     )

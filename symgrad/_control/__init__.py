@@ -1,5 +1,6 @@
 """Control flow that stays rolled: loops and branches as nodes that hold bodies."""
 
+from ._as_arrays import in_arrays
 from ._build import build_branch, build_count, build_scan, build_while, close, refuse_leaks
 from ._custom import ByPullback, ByTangent, Slopes, build_custom
 from ._examples import batch_examples, lockstep

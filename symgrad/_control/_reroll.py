@@ -23,6 +23,7 @@ from .._ops.gathers import GATHER
 from .._rewrite import rewrite
 from .._state import at, within
 from .._trace import SHORT_LAST_AXIS, Traced, as_node, bind_nodes
+from ._as_arrays import in_arrays
 from ._parts import Loop, result
 from ._periods import MOVED, SAME, Operand, Repeat, Row, may_repeat
 from ._regroup import joined
@@ -63,7 +64,8 @@ def rerolled(outputs: Sequence[Node], to_come: int = 1) -> list[Node]:
     to_come:
         How many steps will be made of each, say by taking a derivative.
     """
-    found, order = list(outputs), _in_order(outputs)
+    found = in_arrays(outputs)
+    order = _in_order(found)
     numbers = [_numbers(n) for n in order]
     if sum(numbers) <= NUMBERS:  # they are written out, whatever is made of them
         heavy = [n for n, count in zip(order, numbers, strict=True) if not count]

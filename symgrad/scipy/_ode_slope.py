@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import numpy as traced_numpy
 from .._api._raised import raising
-from .._control import Branch, close
+from .._control import Branch, close, in_arrays
 from .._control._parts import result
 from .._graph import Body, Input, Node
 from .._op import refused
@@ -137,4 +137,4 @@ def _opened(slope: Slope, kinds: Sequence[Any]) -> _Graph | None:
         if examples is not None:
             examples.refusal = refusal
         return None
-    return _Graph(inputs, found)
+    return _Graph(inputs, *in_arrays([found]))

@@ -1,0 +1,117 @@
+"""Numbers that Python has computed one by one, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad._control._as_arrays import LEAST
+
+
+def steps(f: Callable[..., Any], *args: Any) -> int:
+    """Return how many steps a function's program has."""
+    return len(sg.compile(f).program(*args).steps)
+
+
+def heat(n: int) -> Callable[..., Any]:
+    def slope(y: Any, t: Any) -> Any:
+        decay = np.exp(-t)
+        found = []
+        for k in range(n):
+            left = y[k - 1] if k > 0 else 1.0
+            right = y[k + 1] if k < n - 1 else 2.0
+            found.append((left - 2 * y[k] + right) * decay + 0.5 * k)
+        return np.array(found)
+
+    return slope
+
+
+def in_turn(n: int) -> Callable[..., Any]:
+    def slope(y: Any, t: Any) -> Any:
+        made = np.zeros((n, 2))
+        for k in reversed(range(n)):
+            made[k, 1] = y[n - 1 - k] * t + y[k] ** 2
+            made[k, 0] = np.sin(y[k])
+        return made
+
+    return slope
+
+
+@pytest.mark.parametrize("of", [heat, in_turn])
+def test_programs_do_not_grow_with_what_is_written_out(of: Any) -> None:
+    counts = {steps(of(n), np.linspace(0, 1, n), 0.5) for n in (LEAST + 2, 40, 90)}
+    assert len(counts) == 1
+    assert counts.pop() < 40
+
+
+@pytest.mark.parametrize("of", [heat, in_turn])
+def test_numbers_keep_their_bits(of: Any) -> None:
+    for n in (LEAST - 1, LEAST, 50):
+        y = np.random.default_rng(n).normal(size=n)
+        straight = [sg.compile(lambda y, t, k=k, n=n: of(n)(y, t)[k]) for k in (0, n // 2, n - 1)]
+        found = sg.compile(of(n))(y, 0.25)
+        for f, k in zip(straight, (0, n // 2, n - 1), strict=True):
+            np.testing.assert_allclose(f(y, 0.25), found[k], rtol=1e-15)
+        np.testing.assert_allclose(found, of(n)(y, 0.25), rtol=1e-14)
+
+
+def test_few_numbers_of_many_kinds_are_computed_once() -> None:
+    """A few long expressions that many numbers read in turn are not made for each of them."""
+
+    def f(y: Any) -> Any:
+        long = [np.tanh(y[k] * 3.0) for k in range(3)]
+        return np.array([long[k % 3] * y[k] for k in range(60)])
+
+    program = sg.compile(f).program(np.linspace(0, 1, 60))
+    assert sum(node.op.name == "Tanh" for node in program.steps) == 3
+    y = np.random.default_rng(0).normal(size=60)
+    np.testing.assert_allclose(sg.compile(f)(y), f(y), rtol=1e-14)
+
+
+def test_numbers_that_are_needed_by_themselves_stay() -> None:
+    def f(y: Any) -> Any:
+        found = [y[k] * y[k + 1] + k for k in range(30)]
+        return np.array(found), found
+
+    assert steps(f, np.ones(31)) <= 30 * 4 + 2
+
+
+def test_elements_in_another_order_are_gathered() -> None:
+    rng = np.random.default_rng(1)
+    order, table = rng.permutation(40), rng.integers(0, 6, size=(40, 2))
+
+    def f(y: Any, a: Any) -> Any:
+        return np.array([y[order[k]] * a[table[k, 0], table[k, 1]] - y[k] for k in range(40)])
+
+    y, a = rng.normal(size=40), rng.normal(size=(6, 6))
+    assert steps(f, y, a) < 10
+    np.testing.assert_array_equal(sg.compile(f)(y, a), f(y, a))
+
+
+def test_arrays_of_such_arrays() -> None:
+    """What reads elements of an array that was written out reads the array that it became."""
+
+    def f(y: Any) -> Any:
+        first = np.array([y[k] ** 2 + k for k in range(40)])
+        return np.array([first[39 - k] * y[k] for k in range(40)])
+
+    y = np.linspace(0, 1, 40)
+    assert steps(f, y) < 10
+    np.testing.assert_allclose(sg.compile(f)(y), f(y), rtol=1e-15)
+
+
+def test_steps_have_the_users_lines() -> None:
+    def f(y: Any) -> Any:
+        found = []
+        for k in range(30):
+            term = y[k] * y[k + 1]
+            found.append(term - 1.5)
+        return np.array(found)
+
+    program = sg.compile(f).program(np.ones(31))
+    product, difference = (node.where for node in program.steps if node.op.kind == "map")
+    assert difference.line == product.line + 1
