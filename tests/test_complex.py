@@ -338,6 +338,40 @@ def test_what_is_made_of_parts_is_an_array_of_its_own(made: str) -> None:
     assert slope == pytest.approx((f(1.5 + 1e-5) - f(1.5 - 1e-5)) / 2e-5, rel=1e-8)
 
 
+def _row(m: Any, x: Any) -> None:
+    m[0] = 1j * x
+
+
+def _element(m: Any, x: Any) -> None:
+    m[0, 1] += x[0] + 1j
+
+
+def _constant(m: Any, x: Any) -> None:
+    m[0, 1] = 1j
+
+
+def _places(m: Any, x: Any) -> None:
+    m[np.array([0, 1])] = 1j * x
+
+
+def _whole(m: Any, x: Any) -> None:
+    m *= 1j * x
+
+
+@pytest.mark.parametrize("assign", [_row, _element, _constant, _places, _whole])
+def test_complex_values_in_a_real_array_are_refused(assign: Any) -> None:
+    """NumPy drops the imaginary part, with a warning, or raises."""
+
+    def f(x: Any) -> Any:
+        matrix = np.zeros((2, 3))
+        matrix[1] = x
+        assign(matrix, x)
+        return np.sum(np.abs(matrix))
+
+    with pytest.raises(DTypeError, match=r"array of real numbers.*dtype=complex"):
+        sg.grad(f)(np.ones(3))
+
+
 def test_assignment_and_views() -> None:
     def f(z: Any) -> Any:
         z[0] = 1j * z[1]
@@ -648,7 +682,7 @@ REFUSED = {
     "to real": (lambda: sg.compile(lambda z: z.astype(float))(Z), DTypeError, "z.real"),
     "float": (lambda: sg.compile(lambda z: float(z))(1j), TypeError, "z.real"),
     "into an array of reals": (
-        lambda: sg.compile(lambda x: x.__setitem__(0, 1j))(W.real), DTypeError, "real part"),
+        lambda: sg.compile(lambda x: x.__setitem__(0, 1j))(W.real), DTypeError, "imaginary part"),
     "long double": (
         lambda: sg.compile(np.sin)(Z.astype(np.clongdouble)), DTypeError, "and complex128"),
     "condition": (lambda: sg.compile(lambda z: np.where(z, 1, 2))(Z), DTypeError, "condition"),

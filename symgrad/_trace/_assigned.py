@@ -27,10 +27,22 @@ _OPS = registry.ops
 _RESHAPE = _OPS["Reshape"]
 
 
+def require_real(value: Any) -> None:
+    """Refuse what an array of real numbers, which is assigned to, does not hold."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind == "c" or isinstance(value, complex):
+        raise DTypeError(
+            "a complex value is assigned to an array of real numbers, which would drop its "
+            "imaginary part. Write instead: np.zeros(shape, dtype=complex) for the array, or "
+            "take z.real or np.abs(z)"
+        )
+
+
 def fitted(value: Any, shape: Shape, dtype: np.dtype[Any]) -> Node:
     """Return what is assigned as a node of the shape and type of what it is assigned to."""
     if isinstance(value, (list, tuple)):
         value = as_array(value, dtype)
+    require_real(value)
     require_bounds(value, dtype, "an assignment")
     node = cast(as_node(value), dtype)
     while node.ndim > len(shape) and node.shape[0] == 1:

@@ -20,7 +20,15 @@ from .._shapes import Shape, Size, as_dim, as_size, dim_product
 from .._state import now, within
 from ..errors import TraceError
 from ._arrays import InMemory, add_operators
-from ._assigned import added, decided_index, fitted, is_traced_mask, replaced, require_kind
+from ._assigned import (
+    added,
+    decided_index,
+    fitted,
+    is_traced_mask,
+    replaced,
+    require_kind,
+    require_real,
+)
 from ._bind import as_node, bind, bind_nodes, require_bounds
 from ._known import known_number
 from ._mask_places import Places
@@ -162,6 +170,7 @@ class Traced(InMemory, Numberless, Stored):
         """Carry out ``x += other`` for all that know the array; numbers are made anew."""
         if not self._shape and self._view is None and not self.boxed:
             return NotImplemented
+        require_real(other)
         result = Traced(bind(_OPS[name], (self, other), {}))
         require_kind(self.dtype, result.dtype, sign)
         self._become(fitted(result, self._shape, self.dtype))

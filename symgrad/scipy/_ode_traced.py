@@ -147,6 +147,7 @@ def solve_traced(
         warn_user(
             f"The following arguments have no effect for a chosen solver: {said}.", UserWarning
         )
+    watch = Watch(events, args) if callable(events) or events else None
     begin, bound = t_span
     if not any(map(is_traced, (begin, bound, t_eval))):
         t_eval = checked_times(t_eval, float(begin), float(bound))
@@ -176,7 +177,6 @@ def solve_traced(
         return plain(t + lag, y)
 
     start = begun(terms, slope, clock, y, h, False, control)
-    watch = Watch(events, args) if callable(events) or events else None
 
     def at(times: Any) -> Visits:
         memory = options.get("memory")
