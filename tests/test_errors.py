@@ -112,6 +112,7 @@ LEAKS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "sorted": (lambda x: sorted(x), TRUTH),
     "float": (lambda x: OF.float(x[0]), ("a Python float", "Write instead: x itself", "np.sin(x)")),
     "int": (lambda x: int(x[0]), ("a Python int", "np.floor(x), np.rint(x), or x.astype(int)")),
+    "whole": (lambda x: int(np.argmax(x)), ("a Python int", "x itself, which is whole already")),
     "complex": (lambda x: OF.complex(x[0]), ("a Python complex",)),
     "range": (lambda x: list(range(np.argmax(x))), ("an index", "np.take(array, x)")),
     "list index": (lambda x: [1, 2][x[0]], ("an index", "np.take(array, x)")),
@@ -308,7 +309,7 @@ def test_indices_that_do_not_fit(name: str) -> None:
 
 
 TYPES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
-    "complex": (lambda x: x.__setitem__(0, 1j), ("complex128", "take their real part")),
+    "complex": (lambda x: x.__setitem__(0, 1j), ("imaginary part", "dtype=complex", "z.real")),
     "astype": (lambda x: x.astype(np.float16), ("astype", "float16")),
     "object": (lambda x: x + {}, ("{}", "object", ".astype(np.float64)")),
     "array of text": (lambda x: x + np.array(["a"] * 5), ("<U1",)),

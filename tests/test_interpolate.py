@@ -427,3 +427,14 @@ def test_a_spline_needs_knots_for_its_degree() -> None:
             si.BSpline(knots, np.ones(3), k)
         with pytest.raises(ValueError, match=f"Need at least {2 * k + 2} knots for degree {k}"):
             sg.grad(lambda c, t=knots, k=k: si.BSpline(t, c, k)(0.5))(np.ones(3))
+
+
+def test_radial_functions_need_points_for_their_degree() -> None:
+    points = np.eye(3)
+
+    def f(x: Any) -> Any:
+        return si.RBFInterpolator(points, x)(x[np.newaxis])[0]
+
+    for call in (f, sg.compile(f), sg.grad(f)):
+        with pytest.raises(ValueError, match="At least 4 data points.*`degree` is 1.*is 3"):
+            call(np.arange(3.0))

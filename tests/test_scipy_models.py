@@ -681,6 +681,8 @@ def test_sparse_and_complex() -> None:
 def test_what_is_refused_says_so() -> None:
     with pytest.raises(UnsupportedError, match="output"):
         sg.compile(lambda x: scipy.ndimage.sobel(x, 0, bool))(IMAGE)
+    with pytest.raises(UnsupportedError, match="how many points the result has"):
+        sg.grad(lambda by: np.sum(scipy.ndimage.zoom(IMAGE, by)))(1.5)
     with pytest.raises(UnsupportedError, match="radius"):
         sg.compile(lambda s: scipy.ndimage.gaussian_filter(IMAGE, s))(1.3)
     with pytest.raises(UnsupportedError, match="neighbors"):

@@ -141,16 +141,16 @@ def test_logged_warned_and_told_in_errors(caplog: pytest.LogCaptureFixture) -> N
         log.warning("x is %.2f", x)
         warnings.warn(f"large: {x:.2f}", UserWarning, stacklevel=2)
         if x > 2.0:
-            raise ValueError(f"too large: {x:.2f}")
-        assert x > 1.0, f"too small: {x:.2f}"
+            raise ValueError(f"too large: {x}")
+        assert x > 1.0, f"too small: {x}"
         return x**2
 
     with pytest.warns(UserWarning, match=r"large: 1\.50"):
         assert sg.grad(f)(1.5) == 3.0
     assert "x is 1.50" in caplog.text
-    with pytest.warns(UserWarning, match="3"), pytest.raises(ValueError, match=r"large: 3\.00"):
+    with pytest.warns(UserWarning, match="3"), pytest.raises(ValueError, match=r"large: 3\.0"):
         sg.grad(f)(3.0)
-    with pytest.warns(UserWarning, match="0"), pytest.raises(AssertionError, match=r"0\.50"):
+    with pytest.warns(UserWarning, match="0"), pytest.raises(AssertionError, match=r"small: 0\.5"):
         sg.grad(f)(0.5)
 
 

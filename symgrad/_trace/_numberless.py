@@ -121,6 +121,8 @@ class Numberless:
         if known is not None:
             return int(known)
         instead = "np.floor(x), np.rint(x), or x.astype(int)"
+        if self.dtype.kind in "iu":
+            instead = "x itself, which is whole already, also as an index of an array"
         self._leaked("a Python int (`int(x)`)", instead, of_one=True)
 
     def __round__(self, ndigits: int | None = None) -> Any:

@@ -228,11 +228,11 @@ class Traced(InMemory, Numberless, Stored):
         return as_size(dim_product(self._shape))
 
     def __format__(self, spec: str) -> str:
-        if not spec:
-            return repr(self)
         if only_shown():
             value = example(self.node)
             return repr(self) if value is None else format(value, spec)
+        if not spec:
+            return repr(self)
         instead = "the text outside of the function, or sg.debug_print(x) to see the numbers"
         self._leaked(f"text (`{{x:{spec}}}`)", instead, of_one=True)
 

@@ -11,8 +11,9 @@ import scipy.ndimage
 import scipy.special
 
 from .. import numpy as traced_numpy
+from .._op import refuse
 from .._ops.np_common import is_traced
-from ..errors import ShapeError
+from ..errors import ShapeError, TraceError
 from ._images import correlated_along, filters, padded
 from ._replacing import floats, refuse_option, require_lengths
 
@@ -155,7 +156,14 @@ def zoom(image: Any, zoom: Any, grid_mode: bool, **how: Any) -> Any:
     if np.ndim(zoom):
         require_lengths("zoom", "factors and axes", len(zoom), len(rows))
     factors = np.broadcast_to(zoom, len(rows))
-    wanted = [round(n * float(by)) for n, by in zip(rows, factors, strict=True)]
+    try:
+        wanted = [round(n * float(by)) for n, by in zip(rows, factors, strict=True)]
+    except TraceError:
+        refuse(
+            scipy.ndimage.zoom,
+            "how many points the result has depends on the zoom: it is to be a number, and "
+            "map_coordinates takes traced places",
+        )
     steps = [(n - 1) / (m - 1) if m > 1 else 1.0 for n, m in zip(rows, wanted, strict=True)]
     grid = np.indices(tuple(wanted)) * np.reshape(steps, (-1, *([1] * len(rows))))
     return _at(image, grid, **how)

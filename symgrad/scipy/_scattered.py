@@ -315,6 +315,11 @@ class RBFInterpolator(metaclass=Standing, of=scipy.interpolate.RBFInterpolator):
             for order in range(degree + 1)
             for chosen in itertools.combinations_with_replacement(range(m), order)
         ]
+        if n < len(self.powers):
+            raise ValueError(
+                f"At least {len(self.powers)} data points are required when `degree` is {degree} "
+                f"and the number of dimensions is {m}."
+            )
         if solved is not None:
             self.shift, self.scale, self.coefficients = map(floats, solved)
             return
