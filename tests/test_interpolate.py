@@ -436,5 +436,5 @@ def test_radial_functions_need_points_for_their_degree() -> None:
         return si.RBFInterpolator(points, x)(x[np.newaxis])[0]
 
     for call in (f, sg.compile(f), sg.grad(f)):
-        with pytest.raises(ValueError, match="At least 4 data points.*`degree` is 1.*is 3"):
+        with pytest.raises(ValueError, match=r"At least 4 data points.*`degree` is 1.*is 3"):
             call(np.arange(3.0))
