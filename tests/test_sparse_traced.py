@@ -398,3 +398,26 @@ def test_singular_matrices_warn_and_have_missing_solutions():
             assert np.isnan(f(np.ones(2))).all()
     with pytest.raises(RuntimeError, match="exactly singular"):
         sg.compile(lambda b: scipy.sparse.linalg.splu(a).solve(b))(np.ones(2))
+
+
+@pytest.mark.parametrize("form", ["dia", "csr", "csc", "coo", "lil"])
+def test_multiples_of_scipys_matrices(form):
+    """Of a dia_array SciPy made one of the traced number, whose trace had another shape."""
+    a = MATRIX.asformat(form)
+    for f in (
+        lambda t: (a * t).trace(), lambda t: (scipy.sparse.eye_array(3) * t).trace(),
+        lambda t: scipy.sparse.linalg.norm(scipy.sparse.eye(3) * t), lambda t: (a.T * t).sum(),
+    ):  # fmt: skip
+        value, slope = sg.value_and_grad(f)(2.0)
+        np.testing.assert_allclose([value, slope], [f(2.0), f(1.0)], rtol=1e-14)
+
+
+def test_products_by_elements_have_the_places_of_both():
+    b = scipy.sparse.csc_array(np.array([[1.0, 5.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]]))
+    for first, second in ((MATRIX, b), (b, MATRIX), (MATRIX.tocoo(), b.tocsr())):
+        f = lambda t, a=first, b=second: (t * a).multiply(b)  # noqa: E731
+        found, want = sg.compile(f)(2.0), f(2.0)
+        np.testing.assert_allclose(found.toarray(), want.toarray())
+        assert found.nnz == want.nnz
+    root = lambda t: np.sqrt((t * MATRIX).multiply(b)).sum()  # noqa: E731
+    np.testing.assert_allclose(sg.grad(root)(4.0), root(1.0) / 4.0)

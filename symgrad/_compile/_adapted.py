@@ -19,8 +19,8 @@ def can_be_adapted(walk: Walk, sized: bool = False) -> bool:
     return any(twins.root(x) is not x for x in walk.roots)
 
 
-#: SciPy's modules whose functions call back.
-_CALLING = ("scipy.optimize", "scipy.integrate")
+#: SciPy's modules whose functions call back, or whose objects take traced values for numbers.
+_CALLING = ("scipy.optimize", "scipy.integrate", "scipy.sparse")
 
 #: Python's modules that read what is outside, or draw, and NumPy's functions that do.
 _OUTSIDE = frozenset(
@@ -38,7 +38,8 @@ def adapted_at_once(walk: Walk) -> bool:
     It may call SciPy's solvers, whose C code calls it back. That must not meet a traced value: the
     refusal is an exception, past which Brent's method goes on to call Python, as CPython does not
     allow. Or it may read a clock or a file, which succeeds, and would be a constant. An adapted
-    copy calls symgrad's solvers, clocks and files.
+    copy calls symgrad's solvers, clocks and files. And sparse matrices of SciPy's can be multiplied
+    by a traced number: they then hold it, and do not know its shape.
     """
     parts = (x for held in (walk.parts, walk.bound) for _, own in held.values() for _, x in own)
     names = set(walk.mentioned)
@@ -52,8 +53,10 @@ def adapted_at_once(walk: Walk) -> bool:
             names.add(home)
             if home in _OUTSIDE:
                 return True
-        elif type(value).__module__.partition(".")[0] in _OUTSIDE:  # os.environ, paths
-            return True
+        else:
+            home = type(value).__module__
+            if home.partition(".")[0] in _OUTSIDE or home.startswith("scipy.sparse"):
+                return True  # os.environ, paths, matrices
     if "numpy" in names and not names.isdisjoint(_READING):
         return True
     if any(name.startswith(("pandas", "xarray")) for name in names) and any(
@@ -61,7 +64,9 @@ def adapted_at_once(walk: Walk) -> bool:
     ):
         return True
     solving = any(name.startswith(_CALLING) for name in names)
-    return solving or ("scipy" in names and not names.isdisjoint(("optimize", "integrate")))
+    return solving or (
+        "scipy" in names and not names.isdisjoint(("optimize", "integrate", "sparse"))
+    )
 
 
 def adapted(f: Callable[..., Any], packages: frozenset[str] = NONE) -> Callable[..., Any]:

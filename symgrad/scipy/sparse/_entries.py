@@ -14,7 +14,8 @@ from ..._ops.np_common import is_traced
 from ..._trace._tree import Placed
 from ...errors import ShapeError, UnsupportedError
 from .._replacing import floats, refuse_option
-from ._parts import OPERATORS, Places, by_operator, part_of, product, set_diagonal, summed, write
+from . import _parts
+from ._parts import OPERATORS, Places, by_operator, product, summed
 
 _join = traced_numpy.concatenate
 
@@ -199,8 +200,6 @@ class Entries(Placed):
         """Return the sum of a diagonal."""
         return np.sum(self.diagonal(offset))
 
-    # ---------------------------------------------------------------- arithmetic
-
     def _each(self, function: Any) -> Entries:
         """Return a function of each element that is 0 at 0."""
         whole = self.whole(self.order)
@@ -328,14 +327,14 @@ class Entries(Placed):
         return -self + other
 
     def multiply(self, other: Any) -> Entries:
-        """Return elementwise products with a number or a dense array."""
+        """Return elementwise products, with a sparse matrix at the places that both have."""
+        if issparse(other) and other.shape == self.shape:
+            return _parts.common(self, entries(other).tocsr())
         by = other.toarray() if issparse(other) else floats(other)
         by = np.broadcast_to(by, self.shape)[self.rows, self.columns]
         return self.with_data(self.data * by)
 
-    # ---------------------------------------------------------------- parts
-
-    __getitem__, __setitem__, setdiag = part_of, write, set_diagonal
+    __getitem__, __setitem__, setdiag = _parts.part_of, _parts.write, _parts.set_diagonal
 
 
 def _each_by(function: np.ufunc) -> Any:
