@@ -1069,3 +1069,20 @@ def test_running_integrals_of_one_sample() -> None:
 def test_means_of_short_whole_numbers_do_not_wrap() -> None:
     for x in (np.array([200, 255], np.uint8), np.array([True])):
         np.testing.assert_allclose(sg.compile(scipy.special.agm)(x, x), 1.0 * x)
+
+
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        ("euclidean", {}), ("minkowski", {"p": 3}), ("minkowski", {"p": 1.5}),
+        ("seuclidean", {"V": np.array([1.0, 2.0, 3.0])}), ("mahalanobis", {"VI": np.eye(3) + 0.1}),
+    ],
+)  # fmt: skip
+def test_distances_of_points_from_themselves_add_nothing_to_gradients(
+    metric: str, options: dict[str, Any]
+) -> None:
+    """Their roots of 0 made all of it nan."""
+    total = lambda x: np.sum(scipy.spatial.distance.cdist(x, x, metric, **options))  # noqa: E731
+    way = OTHERS[: len(POINTS)] if len(OTHERS) >= len(POINTS) else POINTS[::-1]
+    slope = (total(POINTS + 1e-5 * way) - total(POINTS - 1e-5 * way)) / 2e-5
+    np.testing.assert_allclose(np.sum(sg.grad(total)(POINTS) * way), slope, rtol=1e-7)

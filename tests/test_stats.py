@@ -777,6 +777,37 @@ def test_yeo_and_johnsons_transform_is_smooth_at_zero() -> None:
     np.testing.assert_allclose([f(1e-9)[1], f(-1e-9)[1]], 1.0)
 
 
+def test_yeo_and_johnsons_likelihood_is_smooth_at_zero() -> None:
+    data, way = np.array([0.0, 1.0, -2.0, 0.0, 3.0]), np.array([0.3, -1.0, 0.2, 0.9, 0.1])
+    f = lambda x: scipy.stats.yeojohnson_llf(0.4, x)  # noqa: E731
+    slope = (f(data + 1e-5 * way) - f(data - 1e-5 * way)) / 2e-5
+    np.testing.assert_allclose(sg.grad(f)(data) @ way, slope, rtol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # SciPy's own
+@pytest.mark.parametrize("name", ["laplace", "laplace_asymmetric", "dgamma", "dweibull"])
+@pytest.mark.parametrize("shape", [1.0, 2.5])
+def test_distribution_functions_have_densities_at_zero_too(name: str, shape: float) -> None:
+    """Written by absolute values they had none there."""
+    own = getattr(scipy.stats, name)
+    given = () if name == "laplace" else (shape,)
+    for z in (0.0, -0.0, 1e-300, -3.0, 40.0, -40.0, 800.0, -800.0):
+        density = own.pdf(z, *given)
+        for method, want in (("cdf", density), ("sf", -density)):
+            f = lambda z, method=method: getattr(own, method)(z, *given)  # noqa: E731
+            value, slope = sg.value_and_grad(f)(z)
+            np.testing.assert_allclose([value, slope], [f(z), want], rtol=1e-12)
+
+
+def test_students_vectors_without_tails_are_normal() -> None:
+    x, cov = np.array([[0.3, -1.0], [2.0, 0.5]]), np.array([[2.0, 0.3], [0.3, 1.0]])
+    f = lambda x, df: scipy.stats.multivariate_t.logpdf(x, np.zeros(2), cov, df)  # noqa: E731
+    np.testing.assert_allclose(sg.compile(f)(x, np.inf), f(x, np.inf), rtol=1e-12)
+    normal = lambda x: np.sum(scipy.stats.multivariate_normal.logpdf(x, np.zeros(2), cov))  # noqa: E731
+    found = sg.grad(lambda x, df: np.sum(f(x, df)))(x, np.inf)
+    np.testing.assert_allclose(found, sg.grad(normal)(x), rtol=1e-12)
+
+
 def test_densities_of_one_point_are_numbers() -> None:
     for f in (scipy.stats.multivariate_normal.logpdf, scipy.stats.multivariate_t.logpdf):
         for n in (1, 2, 1):

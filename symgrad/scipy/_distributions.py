@@ -179,7 +179,7 @@ row("norm", NORMAL, **LINE)
 row("logistic", LOGISTIC, **LINE)
 row("laplace", complete(
     logpdf=lambda z: -np.abs(z) - LOG_2,
-    cdf=lambda z: np.where(z < 0, 0.5 * np.exp(-np.abs(z)), 1.0 - 0.5 * np.exp(-np.abs(z))),
+    cdf=lambda z: np.where(z < 0, 0.5 * np.exp(z), 1.0 - 0.5 * np.exp(-z)),
     ppf=lambda q: np.where(q < 0.5, np.log(2 * q), -np.log(2 * (1 - q))), symmetric=True,
 ), **LINE)  # fmt: skip
 row("cauchy", complete(

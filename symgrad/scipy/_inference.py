@@ -216,5 +216,6 @@ def yeojohnson(x: Any, lmbda: Any = None) -> Any:
 @along("data")
 def yeojohnson_llf(data: Any, axis: int, lmb: Any) -> Any:
     """Return the logarithm of the likelihood of an exponent of Yeo and Johnson's transform."""
-    logs = np.copysign(np.log1p(np.abs(data)), data)
+    # Not by the sign and the absolute value, which have no derivative at 0.
+    logs = np.log1p(np.maximum(data, 0.0)) - np.log1p(np.maximum(-data, 0.0))
     return _likelihood(yeojohnson(data, lmb), logs, lmb - 1.0, axis)

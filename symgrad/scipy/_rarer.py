@@ -42,11 +42,11 @@ _EULER = float(np.euler_gamma)
 row("laplace_asymmetric", complete(
     logpdf=lambda z, k: np.where(z < 0, z / k, -z * k) - np.log(k + 1 / k),
     cdf=lambda z, k: np.where(
-        z < 0, k * k * np.exp(np.minimum(z, 0.0) / k) / (1 + k * k),
-        1 - np.exp(-np.maximum(z, 0.0) * k) / (1 + k * k)),
+        z < 0, k * k * np.exp(z / k) / (1 + k * k),
+        1 - np.exp(-z * k) / (1 + k * k)),
     sf=lambda z, k: np.where(
-        z < 0, 1 - k * k * np.exp(np.minimum(z, 0.0) / k) / (1 + k * k),
-        np.exp(-np.maximum(z, 0.0) * k) / (1 + k * k)),
+        z < 0, 1 - k * k * np.exp(z / k) / (1 + k * k),
+        np.exp(-z * k) / (1 + k * k)),
     ppf=lambda q, k: np.where(
         q < k * k / (1 + k * k), k * np.log(q * (1 + k * k) / (k * k)),
         -np.log((1 - q) * (1 + k * k)) / k),
@@ -65,16 +65,23 @@ def _skewed(q: Any, a: Any, side: Any) -> Any:
     return side * np.tan(math.pi / side * (q - 0.5 * (1 - a)))
 
 
+def _of_both_sides(z: Any, tail: Any) -> Any:
+    """Return a symmetric distribution function by what lies beyond a place, twice.
+
+    Not by the absolute value, which has no derivative at 0.
+    """
+    below = 0.5 * tail(np.where(z < 0, -z, 0.0))
+    return np.where(z < 0, below, 1.0 - 0.5 * tail(np.where(z < 0, 0.0, z)))
+
+
 row("dweibull", complete(
     logpdf=lambda z, c: np.log(c) - LOG_2 + special.xlogy(c - 1.0, np.abs(z)) - np.abs(z) ** c,
-    cdf=lambda z, c: np.where(
-        z < 0, 0.5 * np.exp(-np.abs(z) ** c), 1.0 - 0.5 * np.exp(-np.abs(z) ** c)),
+    cdf=lambda z, c: _of_both_sides(z, lambda x: np.exp(-(x**c))),
     symmetric=True,
 ), **LINE, valid=positive)  # fmt: skip
 row("dgamma", complete(
     logpdf=lambda z, a: special.xlogy(a - 1.0, np.abs(z)) - np.abs(z) - LOG_2 - special.gammaln(a),
-    cdf=lambda z, a: np.where(
-        z < 0, 0.5 * special.gammaincc(a, np.abs(z)), 0.5 + 0.5 * special.gammainc(a, np.abs(z))),
+    cdf=lambda z, a: _of_both_sides(z, lambda x: special.gammaincc(a, x)),
     symmetric=True,
 ), **LINE, valid=positive)  # fmt: skip
 

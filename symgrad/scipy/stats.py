@@ -221,10 +221,12 @@ def _multivariate_t(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any
     past, shape = _past(x, loc, shape)
     d, (squares, log_det) = int(shape.shape[-1]), _whitened(past, shape)
     df = floats(df)
-    df = only(df > 0, df)
+    normal = np.isinf(df) & (df > 0)
+    df = np.where(normal, 1.0, only(df > 0, df))
     half = 0.5 * (df + d)
     constant = special.gammaln(half) - special.gammaln(0.5 * df) - 0.5 * d * np.log(df * math.pi)
-    return constant - log_det - half * np.log1p(squares / df)
+    tailed, limit = constant - half * np.log1p(squares / df), -0.5 * squares - d * LOG_ROOT_2PI
+    return np.where(normal, limit, tailed) - log_det
 
 
 def _dirichlet(x: Any, alpha: Any) -> Any:

@@ -71,12 +71,18 @@ def _is_infinite(p: Any) -> bool:
 def _minkowski(u: Any, v: Any, p: Any = 2) -> Any:
     if _is_infinite(p):
         return np.max(np.abs(u - v), axis=-1)
-    return np.sum(np.abs(u - v) ** p, axis=-1) ** (1.0 / p)
+    return _root(np.sum(np.abs(u - v) ** p, axis=-1), p)
+
+
+def _root(total: Any, p: Any) -> Any:
+    """Return a root whose derivative at 0 is taken for 0, as that of a norm is."""
+    none = total == 0
+    return np.where(none, 0.0, np.where(none, 1.0, total) ** (1.0 / p))
 
 
 def _seuclidean(u: Any, v: Any, V: Any) -> Any:
     require_lengths("seuclidean", "vectors and V", np.shape(V)[-1], u.shape[-1])
-    return np.sqrt(np.sum((u - v) ** 2 / V, axis=-1))
+    return np.sqrt(np.sum(((u - v) / np.sqrt(V)) ** 2, axis=-1))
 
 
 _METRICS: dict[str, Callable[..., Any]] = {
@@ -92,7 +98,7 @@ _METRICS: dict[str, Callable[..., Any]] = {
     ),
     "minkowski": _minkowski,
     "seuclidean": _seuclidean,
-    "mahalanobis": lambda u, v, VI: np.sqrt(np.sum((u - v) @ VI * (u - v), axis=-1)),
+    "mahalanobis": lambda u, v, VI: _root(np.sum((u - v) @ VI * (u - v), axis=-1), 2),
 }  # fmt: skip
 #: What points are multiplied with, by the weights of their coordinates.
 _SCALES: dict[str, Callable[..., Any]] = {
