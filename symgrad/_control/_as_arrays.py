@@ -18,7 +18,7 @@ from .._graph import Constant, Literal, Node, rebuilt, remade, topological
 from .._op import Map
 from .._ops import ASSEMBLE, SLICE
 from .._ops.gathers import GATHER
-from .._state import at
+from .._state import at, now
 from .._trace import SHORT_LAST_AXIS, Traced, as_node
 
 #: A shorter array would be written out again.
@@ -39,8 +39,13 @@ class _Run(NamedTuple):
 
 
 def in_arrays(outputs: Sequence[Node]) -> list[Node]:
-    """Return ``outputs`` with numbers that are computed alike, and put together, as arrays."""
+    """Return ``outputs`` with numbers that are computed alike, and put together, as arrays.
+
+    Not where rounding is promised: NumPy's functions of arrays need not round as those of numbers.
+    """
     found, order = list(outputs), topological(outputs)
+    if now().promised:
+        return found
     wide = [n for n in order if n.op is ASSEMBLE and len(n.operands) >= LEAST]
     kinds = _kinds(order) if wide else {}
     runs = {n: of_it for n in wide if (of_it := list(_runs(n, kinds)))}
@@ -152,19 +157,19 @@ class _Together:
         """Return the array of such numbers."""
         waiting = [lanes]
         while waiting:
-            now = waiting[-1]
-            if now not in self.done:
-                at(now[0].where)
-                made = self._leaf(now)
+            last = waiting[-1]
+            if last not in self.done:
+                at(last[0].where)
+                made = self._leaf(last)
                 if made is None:
-                    operands = list(zip(*(x.operands for x in now), strict=True))
+                    operands = list(zip(*(x.operands for x in last), strict=True))
                     missing = [x for x in operands if x not in self.done]
                     if missing:
                         waiting += missing
                         continue
                     given = tuple([self.done[x] for x in operands])
-                    made = remade(now[0], given, (len(now),))
-                self.done[now] = made
+                    made = remade(last[0], given, (len(last),))
+                self.done[last] = made
             waiting.pop()
         return self.done[lanes]
 

@@ -329,7 +329,8 @@ class Entries(Placed):
     def multiply(self, other: Any) -> Entries:
         """Return elementwise products, with a sparse matrix at the places that both have."""
         if issparse(other) and other.shape == self.shape:
-            return _parts.common(self, entries(other).tocsr())
+            common: Entries = _parts.common(self, entries(other).tocsr())
+            return common
         by = other.toarray() if issparse(other) else floats(other)
         by = np.broadcast_to(by, self.shape)[self.rows, self.columns]
         return self.with_data(self.data * by)

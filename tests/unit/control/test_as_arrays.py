@@ -59,6 +59,13 @@ def test_numbers_keep_their_bits(of: Any) -> None:
         np.testing.assert_allclose(found, of(n)(y, 0.25), rtol=1e-14)
 
 
+def test_where_numpys_rounding_is_promised_they_stay() -> None:
+    y = np.random.default_rng(0).normal(size=40)
+    plain = sg.compile(heat(40), rounding="numpy")
+    assert len(plain.program(y, 0.5).steps) > 100
+    np.testing.assert_array_equal(plain(y, 0.5), heat(40)(y, 0.5))
+
+
 def test_few_numbers_of_many_kinds_are_computed_once() -> None:
     """A few long expressions that many numbers read in turn are not made for each of them."""
 
