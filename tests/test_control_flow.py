@@ -977,3 +977,35 @@ def test_lists_of_numbers_are_lists_on_both_sides_of_a_branch() -> None:
     assert isinstance(sg.compile(slope, control_flow=True)(np.ones(2))[0], list)
     rows = sg.vmap(twice)(np.array([[1.0, 2.0], [-1.0, 2.0]]))
     np.testing.assert_array_equal(np.array(rows)[:, 1], twice(np.array([-1.0, 2.0])))
+
+
+def _of_kind(x: Any) -> Any:
+    return [x, 1.0] if x > 0 else np.array([x, 2.0])
+
+
+def _none(x: Any) -> Any:
+    c = None if x > 0 else 3.0
+    return x if c is None else c
+
+
+def _named(x: Any) -> Any:
+    mode = "hot" if x > 0 else "cold"
+    return x if mode == "hot" else -x
+
+
+def _keyed(x: Any) -> Any:
+    return {"a": x} if x > 0 else {"b": x}
+
+
+@pytest.mark.parametrize(
+    ("f", "said"),
+    [
+        (_of_kind, r"a number or an array and \[\*, \*\]"),
+        (_none, "a number or an array and None"),
+        (_named, "'cold' and 'hot'"),
+        (_keyed, r"\{b: \*\} and \{a: \*\}"),
+    ],
+)
+def test_what_the_sides_of_a_branch_differ_in_is_said(f: Any, said: str) -> None:
+    with pytest.raises(ArgumentError, match=f"structures, {said}: only numbers and arrays"):
+        sg.compile(f, control_flow=True)(1.0)

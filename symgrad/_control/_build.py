@@ -22,7 +22,7 @@ from ._parts import Branch, Loop, pick, result
 from ._places import by_places
 from ._reroll import rerolled
 from ._segments import costs, results, segmented
-from ._values import Values, at, bound, by_elements, check_structure, settle_kinds
+from ._values import Values, at, bound, by_elements, check_structure, difference, settle_kinds
 
 
 @dataclass(frozen=True)
@@ -326,7 +326,8 @@ def _cases(
     for f, values in zip(functions[1:], found[1:], strict=True):
         if values != found[0]:
             raise ArgumentError(
-                f"{what}: {at(functions[0])} and {at(f)} return values of different structures"
+                f"{what}: {at(functions[0])} and {at(f)} return values of different structures, "
+                f"{difference(found[0], values)}: only numbers and arrays may differ"
             )
     columns = list(zip(*(v.numbers for v in found), strict=True))
     kinds = [_common(what, functions, column) for column in columns]

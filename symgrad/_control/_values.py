@@ -121,6 +121,34 @@ def at(function: Callable[..., Any]) -> str:
     return f"{name} ({place})" if place is not None else str(name)
 
 
+_NUMBER = "a number or an array"
+
+
+def difference(a: Values, b: Values) -> str:
+    """Return in what two values differ first, besides numbers, for messages."""
+    if a.tree != b.tree:
+        parts = (_structure(tree) for tree in _apart(a.tree, b.tree))
+        return " and ".join(_NUMBER if part == "*" else part for part in parts)
+    pairs = zip(a.leaves, b.leaves, strict=True)
+    other = next(p for p in pairs if not all(map(is_number, p)) and p[0] != p[1])
+    return " and ".join(map(_told, other))
+
+
+def _apart(a: Tree, b: Tree) -> tuple[Tree, Tree]:
+    """Return the first parts of two structures that differ."""
+    if (a.kind, a.meta, len(a.children)) != (b.kind, b.meta, len(b.children)):
+        return a, b
+    return next(
+        _apart(*pair) for pair in zip(a.children, b.children, strict=True) if pair[0] != pair[1]
+    )
+
+
+def _told(leaf: Any) -> str:
+    if is_number(leaf):
+        return _NUMBER
+    return repr(leaf) if leaf is None or isinstance(leaf, str) else f"a {type(leaf).__name__}"
+
+
 def check_structure(given: Values, found: Values, what: str, function: Any) -> None:
     """Raise unless what a function returned has the structure of what it was given."""
     if given == found:
