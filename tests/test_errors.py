@@ -21,6 +21,7 @@ import scipy.linalg
 import scipy.optimize
 import scipy.sparse
 import scipy.sparse.linalg
+import scipy.spatial
 import scipy.special as sc
 import scipy.stats
 
@@ -828,3 +829,10 @@ def test_code_in_c_that_takes_no_traced_value() -> None:
     with pytest.raises(TypeError, match="no such type") as found:
         sg.grad(wrong)(1.0)
     assert not isinstance(found.value, sg.errors.SymgradError)
+
+
+def test_what_compiled_modules_ask_for_is_said_at_the_users_line() -> None:
+    def volume(x: Any) -> Any:
+        return scipy.spatial.ConvexHull(np.array([[0, 0], [x[0], 0], [0, x[1]]])).volume
+
+    says(raises(sg.compile, volume, x5), TraceError, "an array of numbers")

@@ -67,7 +67,8 @@ def _is_internal(code: CodeType) -> bool:
     name = code.co_filename
     known = _internal.get(name)
     if known is None:
-        known = _internal[name] = name.startswith(_SKIPPED)
+        # A module that Cython has compiled says a path within its package.
+        known = _internal[name] = name.startswith(_SKIPPED) or name.endswith(".pyx")
     return known
 
 
