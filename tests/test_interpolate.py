@@ -389,6 +389,35 @@ def test_axes_of_splines_made_outside(shape: Any) -> None:
     np.testing.assert_allclose(parts[1], np.moveaxis(y, 1, 0))
 
 
+def test_integrals_of_what_comes_again_or_ends() -> None:
+    x, y = np.linspace(0.0, 1.0, 6), np.array([0.3, 1.0, -0.4, 0.8, 0.1, 0.3])
+    t, k = si.make_interp_spline(x, y).t, 3
+    for beyond in (True, False, "periodic"):
+        for curve in (si.BSpline(t, y, k, beyond), si.CubicSpline(x, y, extrapolate=beyond)):
+            for a, b in ((0.2, 0.7), (-1.3, 2.6), (2.6, -1.3)):
+                f = lambda b, a=a, curve=curve: curve.integrate(a, b)  # noqa: E731
+                np.testing.assert_allclose(sg.compile(f)(b), f(b), rtol=1e-10, atol=1e-12)
+            for nu in (1, -1):
+                f = lambda q, nu=nu, curve=curve: curve.antiderivative(nu)(q)  # noqa: E731
+                np.testing.assert_allclose(sg.compile(f)(0.3), f(0.3), rtol=1e-10)
+                beyond_ends = sg.compile(f)(1.3), f(1.3)
+                np.testing.assert_allclose(*beyond_ends, rtol=1e-10)
+    with pytest.raises(ValueError, match="must be <= order of spline"):
+        sg.compile(lambda c: si.BSpline(t, c, k).derivative(4)(0.3))(y)
+    assert sg.compile(lambda c: si.BSpline(t, c, k)(0.3, 4))(y) == 0.0
+
+
+def test_powers_of_rotations() -> None:
+    v = np.array([[0.3, -0.2, 0.5], [1.0, 0.1, 0.2]])
+    f = lambda v: (Rotation.from_rotvec(v) ** 0.5).as_rotvec()  # noqa: E731
+    np.testing.assert_allclose(sg.compile(f)(v), f(v), rtol=1e-12)
+    with pytest.raises(AttributeError, match="traced values has no 'as_mrp'"):
+        sg.compile(lambda v: Rotation.from_rotvec(v).as_mrp())(v)
+    slerp = Slerp([0.0, 1.0], Rotation.from_rotvec(v))
+    with pytest.raises(ValueError, match="at most 1-dimensional"):
+        sg.compile(lambda t: slerp(t).as_rotvec())(np.ones((2, 2)))
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_axes_of_pieces(axis: int) -> None:
     c, q = np.random.default_rng(0).normal(size=(3, 3, 3, 3)), np.array([0.3, 1.6])

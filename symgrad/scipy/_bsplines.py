@@ -12,7 +12,7 @@ from .._ops.np_common import is_traced
 from .._ops.np_linalg import solve_banded
 from .._trace._namespace import holds
 from ..errors import ShapeError
-from ._pieces import axis_of, beside, moved, search, take, wrapped
+from ._pieces import axis_of, beside, moved, over_periods, search, take, wrapped
 from ._replacing import Standing, floats, increasing, refuse_option, require_lengths
 
 # ---------------------------------------------------------------- splines by their basis
@@ -40,7 +40,8 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
         c = floats(c)
-        self.t, self.k, self.extrapolate = floats(t), int(k), extrapolate
+        self.t, self.k = floats(t), int(k)
+        self.extrapolate = extrapolate if extrapolate == "periodic" else bool(extrapolate)
         self.axis = axis_of(axis, c)
         n = self.t.shape[0] - self.k - 1
         if self.k < 0:
@@ -62,7 +63,8 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """Return values, or derivatives of order ``nu``, by de Boor's recursion."""
         if nu:
-            return self.derivative(nu)(x, 0, extrapolate)
+            found = self.derivative(min(nu, self.k))(x, 0, extrapolate)
+            return found if nu <= self.k else 0.0 * found
         x, t, c, k = floats(x), self.t, self.c, self.k
         n = c.shape[0]
         beyond = self.extrapolate if extrapolate is None else extrapolate
@@ -82,10 +84,14 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
 
     def derivative(self, nu: int = 1) -> BSpline:
         """Return the derivative of order ``nu``."""
+        if nu < 0:
+            return self.antiderivative(-nu)
+        if nu > self.k:
+            raise ValueError(
+                f"Order of derivative (n = {nu}) must be <= order of spline (k = {self.k})"
+            )
         t, c, k = self.t, self.c, self.k
         for _ in range(nu):
-            if k == 0:
-                return self._like(t, 0.0 * c, 0)
             width = t[k + 1 : -1] - t[1 : -k - 1]
             empty = width == 0
             c = np.diff(c, axis=0) * beside(
@@ -102,12 +108,19 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
             sums = np.cumsum(c * beside(t[k + 1 :] - t[: -k - 1], c), axis=0) / (k + 1)
             c = join([0.0 * sums[:1], sums])
             t, k = join([t[:1], t, t[-1:]]), k + 1
-        return self._like(t, c, k)
+        found = self._like(t, c, k) if nu > 0 else self.derivative(-nu)
+        found.extrapolate = self.extrapolate is True  # it does not come again
+        return found
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
-        """Return the integral from a to b."""
-        whole = self.antiderivative()
-        return whole(b, 0, extrapolate) - whole(a, 0, extrapolate)
+        """Return the integral from a to b, of the part between the knots without extrapolation."""
+        whole, ends = self.antiderivative(), ends_of(self)
+        beyond = self.extrapolate if extrapolate is None else extrapolate
+        if isinstance(beyond, str):
+            return over_periods(whole, a, b, *ends)
+        if not beyond:
+            a, b = np.clip(floats(a), *ends), np.clip(floats(b), *ends)
+        return whole(b, 0, True) - whole(a, 0, True)
 
 
 #: What there is beyond the knots, by number: the spline itself, zero, an error, the value at the

@@ -93,6 +93,8 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
 
     def derivative(self, nu: int = 1) -> PPoly:
         """Return the derivative of order ``nu``."""
+        if nu < 0:
+            return self.antiderivative(-nu)
         c = self.c
         for _ in range(nu):
             powers = np.arange(len(c) - 1, 0, -1.0)
@@ -101,7 +103,9 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
 
     def antiderivative(self, nu: int = 1) -> PPoly:
         """Return the integral from the first of the ends, ``nu`` times."""
-        c = self.c
+        if nu <= 0:
+            return self.derivative(-nu)
+        c, beyond = self.c, self.extrapolate if isinstance(self.extrapolate, bool) else False
         for _ in range(nu):
             powers = np.arange(len(c), 0, -1.0)
             higher = c / beside(powers, c)
@@ -112,7 +116,7 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
             sums = np.cumsum(whole * width, axis=0)
             start = traced_numpy.concatenate([0.0 * sums[:1], sums[:-1]])
             c = traced_numpy.concatenate([higher, start[None]])
-        return PPoly.ours(c, self.x, self.extrapolate, self.axis, checked=True)
+        return PPoly.ours(c, self.x, beyond, self.axis, checked=True)
 
     def solve(self, y: Any = 0.0, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse: at how many places a value is taken depends on values."""
@@ -129,15 +133,21 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
         """Return the integral from a to b."""
         whole = self.antiderivative()
         beyond = self.extrapolate if extrapolate is None else extrapolate
-        if not isinstance(beyond, str):
-            return whole(b, 0, beyond) - whole(a, 0, beyond)
-        # Over whole periods, and from where each limit is within its own.
-        first, last = self.x[0], self.x[-1]
-        turns = np.floor((floats(b) - first) / (last - first)) - np.floor(
-            (floats(a) - first) / (last - first)
-        )
-        ends = [whole(wrapped(floats(x), first, last), 0, True) for x in (b, a)]
-        return turns * (whole(last, 0, True) - whole(first, 0, True)) + ends[0] - ends[1]
+        if isinstance(beyond, str):
+            return over_periods(whole, a, b, self.x[0], self.x[-1])
+        return whole(b, 0, beyond) - whole(a, 0, beyond)
+
+
+def over_periods(whole: Any, a: Any, b: Any, first: Any, last: Any) -> Any:
+    """Return an integral from a to b of what comes again, by the antiderivative in a period.
+
+    Over whole periods, and from where each limit is within its own.
+    """
+    turns = np.floor((floats(b) - first) / (last - first)) - np.floor(
+        (floats(a) - first) / (last - first)
+    )
+    ends = [whole(wrapped(floats(x), first, last), 0, True) for x in (b, a)]
+    return turns * (whole(last, 0, True) - whole(first, 0, True)) + ends[0] - ends[1]
 
 
 class CubicHermiteSpline(PPoly, of=scipy.interpolate.CubicHermiteSpline):

@@ -74,6 +74,7 @@ class Standing(type):
         mcls, name: str, bases: tuple[type, ...], names: dict[str, Any], of: Any = None
     ) -> Standing:
         made = {k: _made_by(k, x) if isinstance(x, classmethod) else x for k, x in names.items()}
+        made.setdefault("__getattr__", _missing)
         cls = super().__new__(mcls, name, bases, made)
         if of is not None:
             cls.original = of
@@ -100,6 +101,14 @@ class Standing(type):
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(cls.original, name)
+
+
+def _missing(self: Any, name: str) -> Any:
+    """Raise for an attribute that SciPy's objects may have."""
+    raise AttributeError(
+        f"{type(self).__name__} of traced values has no {name!r}. It has "
+        + ", ".join(k for k in dir(type(self)) if not k.startswith("_"))
+    )
 
 
 def _made_by(name: str, method: Any) -> Any:

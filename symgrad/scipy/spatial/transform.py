@@ -179,6 +179,10 @@ class Rotation(metaclass=Standing, of=scipy.spatial.transform.Rotation):
         ]
         return Rotation.ours(_stack(parts, axis=-1), False)
 
+    def __pow__(self, n: Any) -> Rotation:
+        """Return the rotation by n times the angle."""
+        return Rotation.from_rotvec(self.as_rotvec() * n)
+
     def __rmul__(self, other: Any) -> Rotation:
         return Rotation.ours(floats(other.as_quat()), False) * self
 
@@ -220,6 +224,8 @@ class Slerp(metaclass=Standing, of=scipy.spatial.transform.Slerp):
     def __call__(self, times: Any) -> Rotation:
         """Return the rotations at times, nan beyond those that are given."""
         t, given = floats(times), self.times
+        if t.ndim > 1:
+            raise ValueError("`times` must be at most 1-dimensional.")
         piece = np.clip(traced_numpy.searchsorted(given, t) - 1, 0, given.shape[0] - 2)
         begin, end = traced_numpy.take(given, piece), traced_numpy.take(given, piece + 1)
         share = np.where((t >= given[0]) & (t <= given[-1]), (t - begin) / (end - begin), np.nan)
