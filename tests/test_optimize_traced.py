@@ -768,3 +768,23 @@ def test_bounds_of_methods_that_have_none() -> None:
     with pytest.warns(RuntimeWarning, match="BFGS cannot handle bounds"):
         found = sg.compile(minimum)(3.0)
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+STARTS: dict[str, Callable[[Any, Any], Any]] = {
+    "minimize": lambda a, x: so.minimize(lambda x: np.sum((x - a) ** 2), x).x,
+    "least_squares": lambda a, x: so.least_squares(lambda x: x * x - a, x).x,
+    "fsolve": lambda a, x: so.fsolve(lambda x: x * x - a, x),
+    "newton": lambda a, x: so.newton(lambda x: x * x - a, x),
+    "secant": lambda a, x: so.root_scalar(lambda x: x * x - a[0], x0=x[0], x1=2 * x[0]).root,
+    "bracket": lambda a, x: so.minimize_scalar(lambda x: (x - a[0]) ** 2, (x[0], 2 * x[0])).x,
+    "fixed_point": lambda a, x: so.fixed_point(lambda x: 0.3 * np.cos(x) + a, x),
+    "nnls": lambda a, x: so.nnls(np.diag(x), a)[0],
+}
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_solvers_start_from_single_precision(name: str) -> None:
+    """They refused, where what they solve is of double precision."""
+    solve, a = STARTS[name], np.array([0.7, 1.2])
+    found = sg.compile(lambda a: solve(a, np.ones(2, np.float32)))(a)
+    np.testing.assert_allclose(found, sg.compile(lambda a: solve(a, np.ones(2)))(a), rtol=1e-12)

@@ -31,12 +31,15 @@ Function = Callable[[Any], Any]
 
 
 def vector(x0: Any) -> Any:
-    """Return where a solver starts, which has no derivative, as a vector of floats."""
+    """Return where a solver starts, which has no derivative, as a vector of double precision.
+
+    Single precision would end where data of double precision come in.
+    """
     x = np.atleast_1d(1.0 * as_array(x0))
     if x.dtype.kind != "f":
         raise UnsupportedError(f"in traced code solvers start at real numbers, not at {x.dtype}")
     # Derivatives at plain numbers would be computed by kernels of their own.
-    return stop_gradient(Traced(as_node(x)))
+    return stop_gradient(Traced(as_node(x.astype(np.float64))))
 
 
 def values_of(fun: Callable[..., Any], args: Any, kwargs: Any = None) -> Function:

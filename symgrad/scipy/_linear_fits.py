@@ -29,7 +29,7 @@ def nnls(A: Any, b: Any, *, maxiter: Any = None, atol: Any = None) -> tuple[Any,
 
     Of many solutions it is SciPy's, in which the columns that count are independent.
     """
-    a, right = _system("nnls", A, b)
+    a, right = (x.astype(np.float64) for x in _system("nnls", A, b))
     x, counts, ok = _active_set(stop_gradient(a), stop_gradient(right), maxiter or 3 * a.shape[1])
     x = root_at(lambda x: np.where(counts, a.T @ (a @ x - right), x), x, ok)
     return x, np.linalg.norm(a @ x - right)

@@ -294,7 +294,8 @@ def _within_bounds(lower: Any, upper: Any, tol: Any, given: dict[str, Any]) -> S
 
 
 def _from_bracket(f: Function, bracket: Any, tol: Any, given: dict[str, Any]) -> Start:
-    ends = [stop_gradient(1.0 * as_array(x)) for x in ((0.0, 1.0) if bracket is None else bracket)]
+    given_ends = (0.0, 1.0) if bracket is None else bracket
+    ends = [stop_gradient(1.0 * as_array(x)).astype(np.float64) for x in given_ends]
     if len(ends) == 3:
         a, x, b = ends
         three = Three(a, x, b, f(a), f(x), f(b), 0, True)

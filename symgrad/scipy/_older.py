@@ -105,7 +105,7 @@ def _fixed_point(
     method: str = "del2",
 ) -> Any:  # fmt: skip
     """Find where a function has its argument's value; nan where the iteration does not end."""
-    rest, start = as_tuple(args), stop_gradient(1.0 * as_array(x0))
+    rest, start = as_tuple(args), stop_gradient(np.float64(1.0) * as_array(x0))
 
     def f(x: Any) -> Any:
         return 1.0 * as_array(func(x, *rest))

@@ -224,6 +224,7 @@ def _iterated(
     x = stop_gradient(1.0 * as_array(x0))
     if x.dtype.kind != "f":
         raise UnsupportedError(f"{name}: in traced code x0 is real, not {x.dtype}")
+    x = x.astype(np.float64)
     f: Function = lambda x: 1.0 * as_array(func(x, *rest))  # noqa: E731
     if not x.ndim:
         f = function_of_numbers(func, args, name)
@@ -260,7 +261,7 @@ def _iterated(
     calls = {"secant": 1, "newton": 2, "halley": 3}[name]
     if name == "secant":
         other = 1.0001 * x + np.where(x >= 0, 1e-4, -1e-4) if x1 is None else x1
-        other = stop_gradient(1.0 * as_array(other))
+        other = stop_gradient(1.0 * as_array(other)).astype(np.float64)
         f_other = f(other)
         swap = np.abs(f_other) < np.abs(fx)
         (old, x), (f_old, fx) = _sort(swap, other, x), _sort(swap, f_other, fx)
