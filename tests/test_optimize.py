@@ -323,6 +323,20 @@ def test_curve_fit(method: Any) -> None:
     assert found[3:] == expected[3:]
 
 
+@pytest.mark.parametrize("given", [
+    {"sigma": 2.0}, {"sigma": np.float64(0.5), "absolute_sigma": True}, {"sigma": [2.0]},
+])  # fmt: skip
+def test_curve_fit_with_one_error_of_all_points(given: dict[str, Any]) -> None:
+    t = np.linspace(0.0, 3.0, 15)
+    data = 0.8 * np.exp(-0.7 * t) + 0.01 * np.sin(9 * t)
+    model = lambda t, a, b: a * np.exp(-b * t)  # noqa: E731
+    for found, want in zip(
+        optimize.curve_fit(model, t, data, **given), original.curve_fit(model, t, data, **given),
+        strict=True,
+    ):  # fmt: skip
+        np.testing.assert_allclose(found, want, rtol=1e-5)
+
+
 def test_curve_fit_of_lists_with_nan_left_out() -> None:
     t, y = list(T), list(Y)
     t[3], y[7] = np.nan, np.nan

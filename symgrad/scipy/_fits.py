@@ -111,6 +111,8 @@ def curve_fit(given: Given) -> Any:
         if fit.starts(x, fit.values, fit.jacobian):
             given["f"] = functools.wraps(f)(lambda data, *params: derived(data).values(params))
             given["jac"] = lambda data, *params: derived(data).jacobian(params)
+            if given.get("sigma") is not None:  # one number, too: SciPy takes it without a `jac`
+                given["sigma"] = np.atleast_1d(given["sigma"])
     return scipy.optimize.curve_fit(**given)
 
 
