@@ -12,7 +12,7 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -347,6 +347,8 @@ def frontier(
     always:
         Values that are written down anyway.
     """
+    # A loop that is itself gone through backwards is run again, for its own tapes.
+    again = {x.operands[0].operands for x in topological(outputs) if x.op.kind == "tape"}
     found: dict[Node, None] = {}
     seen: set[Node] = set()
     stack = list(reversed(outputs))
@@ -358,7 +360,7 @@ def frontier(
         if (
             node in always
             or node in carried
-            or (node in known and (dear(node) or picked(node, carried)))
+            or (node in known and (dear(node, again) or picked(node, carried)))
         ):
             found[node] = None
         else:
@@ -375,9 +377,14 @@ def picked(node: Node, carried: set[Input]) -> bool:
     return made and element_count(node) * PICKED <= element_count(source)
 
 
-def dear(node: Node) -> bool:
-    """Tell whether to write a value down rather than to compute it again."""
+def dear(node: Node, again: Collection[tuple[Node, ...]] = ()) -> bool:
+    """Tell whether to write a value down rather than to compute it again.
+
+    Loops of the operands ``again`` are run again anyway.
+    """
     op = node.op
+    if op.kind == "result":
+        return node.operands[0].op.kind == "loop" and node.operands[0].operands not in again
     if op.kind == "map":
         return isinstance(Code.of(op).lower, (Libm, Cython))
     return op.kind in ("contract", "scan") and node.dtype.kind == "f"
