@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,66 +9,17 @@ import numpy as np
 import scipy.integrate
 
 from .. import numpy as traced_numpy
-from .._api._at_values import jvp
 from .._api._control_flow import followed
-from .._api._custom import custom_jvp, stop_gradient
-from .._api._transforms import vmap
 from .._ops.np_common import is_traced
 from .._state import now
 from .._trace._examples import attempt
 from ..errors import ArgumentError
 from ._given import given_numbers
-from ._panels import GK15, GK21, Norm, Panels, infinite, refined, summed
+from ._integral import integral, shared
+from ._panels import Norm
 from ._replacing import floats, one_number, refuse_option
 
 Function = Callable[..., Any]
-
-
-# ---------------------------------------------------------------- one integral
-
-
-@custom_jvp
-def _with_derivative(found: Any, smooth: Any) -> Any:
-    """Return ``found``, with the derivative of ``smooth``."""
-    return found
-
-
-@_with_derivative.defjvp
-def _of_smooth(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    return _with_derivative(*primals), tangents[1]
-
-
-#: Gauss' rule on [0, 1] by which limits are differentiated: exact up to the order 16.
-_POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(8)
-_POINTS, _WEIGHTS = 0.5 * (_POINTS + 1.0), 0.5 * _WEIGHTS
-
-
-@custom_jvp
-def _first_of_all(end: Any, moved: Any, at: Any, fixed: Any) -> Any:
-    """Return 0, of which ``at`` is the derivative by ``end``; ``moved`` is 0.
-
-    ``fixed`` has those derivatives of ``at`` which are not by ``end``.
-    """
-    return np.zeros_like(at)
-
-
-@_first_of_all.defjvp
-def _of_first(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    _, moved, at, _ = primals
-    return _first_of_all(*primals), tangents[0] * at + moved * tangents[3]
-
-
-def _beyond(f: Function, end: Any) -> Any:
-    """Return the integral from where a limit is to where derivatives move it, which is 0.
-
-    Its derivatives are f, f', ... at the limit, and those of these by what f closes over.
-    """
-    begin = stop_gradient(end)
-    moved = end - begin
-    found = moved * np.tensordot(_WEIGHTS, vmap(lambda s: f(begin + s * moved))(_POINTS), axes=1)
-    # 0 times the slope of f is nan where that is infinite, as of sqrt(1 - x**2) at 1.
-    steep = ~np.isfinite(stop_gradient(jvp(f, (end,), (np.ones_like(end),))[1]))
-    return np.where(steep, _first_of_all(end, moved, f(end), f(begin)), found)
 
 
 #: The least relative tolerance that QUADPACK takes alone.
@@ -79,56 +29,7 @@ LEAST = 50 * float(np.finfo(float).eps)
 MORE = 4
 
 
-def integral(
-    f: Function, like: Any, a: Any, b: Any, epsabs: Any, epsrel: Any, limit: int, points: Any,
-    norm: Norm,
-) -> tuple[Any, Any, Any]:  # fmt: skip
-    """Return the integral of a traced function, nan if it is not found, its error, and counts.
-
-    The derivative by what ``f`` closes over is that of the rule on the panels, which are not
-    differentiated; by the limits it is the function's value there. So it is right for functions
-    with jumps, too, and to any order.
-    """
-    a, b = (one_number(x, "a limit of an integral", "sg.vmap of an integral") for x in (a, b))
-    a, b = (1.0 * x if is_traced(x) else float(x) for x in (a, b))
-    sign, rule, own = 1.0, GK21, f
-    endless = [isinstance(x, float) and math.isinf(x) for x in (a, b)]
-    low, high = stop_gradient(a), stop_gradient(b)
-    if any(endless):
-        if points is not None:
-            raise ValueError("Infinity inputs cannot be used with break points.")
-        if (endless[0] and a > 0) or (endless[1] and b < 0):
-            low, high, sign = high, low, -1.0
-        rule, own, edges = GK15, infinite(f, low, high), [0.0, 1.0]
-        if low is high or (all(endless) and a == b):
-            own = f  # from infinity to itself: nothing
-            edges = [0.0, 0.0]
-    else:
-        edges = [low, *_between(points, low, high), high]
-    found, good = refined(own, rule, edges, like, epsabs, epsrel, limit, norm)
-    panels: Panels = stop_gradient(found)
-    value = np.where(good, sign * np.sum(panels.value, axis=0), np.nan)
-    smooth = sign * summed(own, rule, panels, value)
-    for end, side in ((a, -1.0), (b, 1.0)):
-        if is_traced(end):
-            smooth = smooth + side * _beyond(f, end)
-    each = len(rule.nodes) * (1 + all(endless))
-    counts = {"neval": each * panels.measured, "last": panels.count}
-    return _with_derivative(stop_gradient(value), smooth), np.sum(panels.error), counts
-
-
-def _between(points: Any, a: Any, b: Any) -> list[Any]:
-    """Return break points in order from a to b."""
-    if points is None:
-        return []
-    places = stop_gradient(floats(points))
-    inside = np.clip(places, np.minimum(a, b), np.maximum(a, b))
-    if not is_traced(inside):
-        inside = np.unique(inside)
-        inside = inside[(inside > min(a, b)) & (inside < max(a, b))]
-        return list(inside if a < b else inside[::-1])
-    inside = np.sort(inside)
-    return [np.where(a < b, inside[k], inside[-1 - k]) for k in range(int(inside.shape[0]))]
+# ---------------------------------------------------------------- one integral
 
 
 def _of_number(func: Function, args: tuple[Any, ...]) -> Function:
@@ -235,7 +136,10 @@ def quad(
     def traced(func: Function) -> Any:
         f = _of_number(func, args)
         rows = MORE * int(limit)
-        found = integral(f, 0.0, a, b, epsabs, epsrel, rows, points, np.abs)
+        if points is None:
+            found = shared(f, a, b, epsabs, epsrel, rows)
+        else:
+            found = integral(f, 0.0, a, b, epsabs, epsrel, rows, points, np.abs)
         return found if full_output else found[:2]
 
     return traceable(

@@ -24,7 +24,7 @@ from .._api._custom import stop_gradient
 from .._ops.np_common import is_traced
 from .._state import now
 from ..errors import ArgumentError
-from ._quad import _beyond, _with_derivative
+from ._integral import _beyond, _with_derivative
 from ._replacing import floats, refuse_option
 
 Function = Callable[..., Any]
