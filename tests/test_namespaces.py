@@ -442,3 +442,18 @@ def test_a_class_derived_from_a_version_is_what_it_says() -> None:
     assert spline.shifted(2.5) == pytest.approx(2.25)
     assert sg.grad(spline.shifted)(2.5) == pytest.approx(3.0)
     assert not isinstance(si.CubicSpline(AT, AT), _Shifted)
+
+
+@pytest.mark.parametrize(
+    "name", ["constants", "io", "signal.windows", "stats.qmc", "linalg.lapack"]
+)
+def test_modules_without_a_version_are_scipys(name: str) -> None:
+    """Also those beneath modules that have one: a file's imports may all be changed."""
+    assert importlib.import_module(f"symgrad.scipy.{name}") is importlib.import_module(
+        f"scipy.{name}"
+    )
+
+
+def test_modules_beneath_that_have_a_version() -> None:
+    for name in ("sparse.linalg", "spatial.distance", "spatial.transform"):
+        assert importlib.import_module(f"symgrad.scipy.{name}").__name__ == f"symgrad.scipy.{name}"

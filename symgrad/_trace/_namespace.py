@@ -8,6 +8,7 @@ original. Everything else (classes, constants, submodules) is the original.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Collection, Mapping
 from types import ModuleType
 from typing import Any
@@ -165,6 +166,10 @@ def offering(
         Functions with an argument that is a list of several things.
     """
     public = getattr(module, "__all__", ())
+    if "__path__" not in own:  # who changes all imports of a file has those of modules beneath, too
+        for name, found in vars(module).items():
+            if isinstance(found, ModuleType) and found.__name__ == f"{module.__name__}.{name}":
+                sys.modules.setdefault(f"{own['__name__']}.{name}", found)
 
     @functools.cache
     def get(name: str) -> Any:

@@ -25,6 +25,7 @@ BY_NAME = {
     "_control/_branch_places.py": "elements written by branches: reads and writes of one place",
     "_control/_periods.py": "reads of rolled loops are slices that move by one step",
     "_control/_places.py": "what loops write in place: each of the four ways of writing",
+    "_control/_as_arrays.py": "numbers that are put together are elements of arrays",
     "_control/_regroup.py": "assemblies of slices of one array are one slice",
     "_lower/_borders.py": "loops over assembled arrays become loops over slices",
     "_lower/_legalize.py": "BLAS takes the transpose of a matrix as it lies",

@@ -1,0 +1,9 @@
+"""SciPy's own module of constants: who changes every import of a file finds it here, too."""
+
+from __future__ import annotations
+
+import sys
+
+import scipy.constants
+
+sys.modules[__name__] = scipy.constants
