@@ -559,6 +559,7 @@ def lists(quick: bool) -> None:
     def derivative(f: Any, y: Any) -> Any:
         return partial(sg.jacobian(f), y)
 
+    solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], "Rodas5P")  # what each process does once
     for points in (20,) if quick else (20, 60, 100):
         rate, places = (points + 1) ** 2 / 50, np.arange(1, points + 1) / (points + 1)
         start = np.concatenate([1 + np.sin(2 * np.pi * places), np.full(points, 3.0)])
