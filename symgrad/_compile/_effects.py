@@ -92,6 +92,19 @@ class Effects:
                 return True
         return False
 
+    def forget_values(self) -> bool:
+        """Put what cannot be used for the values of the trace that have been kept; tell of any."""
+        found = False
+        for holder, before in self._before:
+            now = holder.parts()
+            if same_parts(now, before):
+                continue
+            after = [(key, _FORGOTTEN if isinstance(x, Traced) else x) for key, x in now]
+            if not same_parts(after, now):
+                holder.put(after)
+                found = True
+        return found
+
     def keep_numbers(self) -> None:
         """Put numbers for the values of the trace that have been kept and are known."""
         for holder, before in self._before:
@@ -112,6 +125,19 @@ class Effects:
                 if inputs and inputs <= nodes:
                     return True
         return False
+
+
+class _Forgotten:
+    """In the place of a value that nobody is to read."""
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("it has been forgotten")
+
+    __bool__ = __len__ = __iter__ = __eq__
+    __hash__ = object.__hash__
+
+
+_FORGOTTEN = _Forgotten()
 
 
 class Memory:

@@ -1,6 +1,7 @@
 """Functions of the user's that note how SciPy calls them: a counter, a list of what was tried.
 
-Compiled, they would note one trace, with values that have no numbers. So they are left to SciPy.
+Compiled, they would note one trace, with values that have no numbers. So they are left to SciPy,
+and so are those that read what an earlier call has left: the best value, a moving average.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ _NOTES = (
     "it counts its calls, or adds to a list, and compiled it would once for all of them. Write "
     "instead: return what is wanted of it, or note it in a `callback`"
 )
+_REMEMBERS = (
+    "it reads what an earlier call of it has left, and compiled calls leave nothing. Write "
+    "instead: note it in a `callback`, or compute it from the result"
+)
 
 
 def noting(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that is refused while it is traced if it notes its calls.
 
-    What it sets anew in each call (a simulator's clock) is changed by the first one alone.
+    What it sets anew in each call (a simulator's clock) is changed by the first one alone, or is
+    not read before it is set.
 
     Raises
     ------
@@ -40,6 +46,12 @@ def noting(function: Callable[..., Any]) -> Callable[..., Any]:
             if later.note_calls():
                 effects.undo()
                 raise refused(TraceError(_NOTES))
+        if effects.forget_values():
+            try:
+                found = function(*args, **kwargs)
+            except Exception:  # noqa: BLE001 - whatever the user's code makes of it
+                effects.undo()
+                raise refused(TraceError(_REMEMBERS)) from None
         return found
 
     return called
