@@ -1,7 +1,7 @@
 """Places of a Jacobian by elements: which element of an array depends on which, as sets of bits.
 
-For programs that compute with the elements of a short array one by one, as a list of rates does.
-Each of their numbers has blocks of its own: lanes take ten times as long there.
+For programs that compute with the elements of a short array one by one, as a list of rates of many
+kinds does. Each of their numbers has blocks of its own: lanes take ten times as long there.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Node, size_symbols, topological
-from .._op import Assemble, Map, Reduce, View
+from .._graph import Constant, Node, size_symbols, topological
+from .._op import Assemble, Gather, Map, Reduce, View
 from .._reverse import dependents
 from .._shapes import hint, same
 
@@ -59,6 +59,10 @@ def _behind(node: Node, operands: Sequence[Any]) -> Any:
         return np.broadcast_to(reduce(np.bitwise_or, kept), node.shape)
     if isinstance(op, View) or (isinstance(op, Assemble) and node.params.get("disjoint", True)):
         return op.evaluate(*operands, **node.params)
+    if isinstance(op, Gather):
+        places = [x.array for x in node.operands[1:] if isinstance(x, Constant)]
+        known = len(places) == len(node.operands) - 1
+        return op.evaluate(operands[0], *places, **node.params) if known else None
     if isinstance(op, Reduce):
         return np.bitwise_or.reduce(operands[0], axis=node.params["axes"])
     return None

@@ -5,5 +5,6 @@ from __future__ import annotations
 import sys
 
 import scipy.io
+from scipy.io import *  # noqa: F403 - for tools that load files by themselves
 
 sys.modules[__name__] = scipy.io
