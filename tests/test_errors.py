@@ -127,7 +127,7 @@ LEAKS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
 
 
 #: Decisions on a number take the side of the example, guarded; in a batch there is no one side.
-GUARDED = {"in", "max", "sorted", "int", "range"}
+GUARDED = {"in", "max", "sorted", "int", "whole", "range"}
 
 
 @pytest.mark.parametrize("name", LEAKS)
