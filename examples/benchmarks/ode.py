@@ -7,10 +7,10 @@ side; that of SciPy's and CVODE's is compiled by Numba where there is Numba's de
 error is that of the state at the end, the largest relative one of a component (of the largest
 component, for what is less than 1e-12 of it), against the solutions in ode_problems.py. Times are
 the best of several calls, after the first, by the processor's clock, which other processes do not
-disturb. The ratio in the last column is the time of the fastest
-of others with no more than twice the error, by the time of the row. Where they are installed:
-scikit-sundae (CVODE), diffrax, heyoka, pydiffsol (in its own language, into which SymPy writes
-the right-hand sides; its LLVM compiles them). All run in one thread.
+disturb. The ratio in the last column is the time of the fastest of others with no more than twice
+the error, by the time of the row. Where they are installed: scikit-sundae (CVODE), numbalsoda,
+diffrax, heyoka, pydiffsol (in its own language, into which SymPy writes the right-hand sides; its
+LLVM compiles them). All run in one thread.
 """
 
 from __future__ import annotations
@@ -100,6 +100,24 @@ def cvode(problem: Problem, into: Any) -> Way:
     return f"CVODE {method}", prepared
 
 
+def numbalsoda_way(problem: Problem, into: Any) -> Way:
+    from numba import carray, cfunc
+    from numbalsoda import lsoda, lsoda_sig
+
+    size = len(problem.start)
+
+    @cfunc(lsoda_sig)  # type: ignore[untyped-decorator]
+    def rates(t: float, y: Any, yp: Any, _: Any) -> None:
+        into(t, carray(y, (size,)), carray(yp, (size,)))
+
+    def prepared(tolerance: float) -> Solve:
+        start, times = np.array(problem.start), np.array([0.0, problem.end])
+        options = {"rtol": tolerance, "atol": tolerance * problem.small, "mxstep": 1_000_000}
+        return lambda: lsoda(rates.address, start, times, **options)[0][-1]
+
+    return "NumbaLSODA", prepared
+
+
 def diffrax_ways(problem: Problem) -> Iterator[Way]:
     import diffrax
     import jax
@@ -177,6 +195,7 @@ def ways(problem: Problem) -> Iterator[Way]:
         yield scipy_like("SciPy", scipy.integrate.solve_ivp, problem, method, slope)
     for make in (
         lambda: [cvode(problem, into)],
+        lambda: [numbalsoda_way(problem, into)],
         lambda: diffrax_ways(problem),
         lambda: diffsol_ways(problem),
         lambda: [] if problem.stiff else [heyoka_way(problem)],
@@ -209,8 +228,9 @@ def digits_lost(y: Any, exact: Any) -> float:
 
 def rows(name: str, problem: Problem, tolerances: list[float], budget: float) -> list[Row]:
     """Solve a problem at each tolerance, by each way."""
-    exact, found = np.array(ENDS[name]), []
-    for who, prepared in ways(problem):
+    exact, found = np.array(ENDS[name]), list[Row]()
+    explicit = ways(problem._replace(stiff=False)) if problem.mild else ()
+    for who, prepared in dict([*ways(problem), *explicit]).items():
         for tolerance in tolerances:
             try:
                 y, best, first = timed(lambda: prepared(tolerance), budget)  # noqa: B023

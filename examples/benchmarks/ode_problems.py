@@ -38,6 +38,8 @@ class Problem(NamedTuple):
         Whether implicit methods are wanted.
     small:
         Absolute tolerances are so many times the relative ones.
+    mild:
+        Whether it is so little stiff that explicit methods solve it as well.
     """
 
     slope: Callable[..., Any]
@@ -45,6 +47,7 @@ class Problem(NamedTuple):
     end: float
     stiff: bool
     small: float = 1.0
+    mild: bool = False
 
 
 def lorenz(t: Any, y: Any) -> Any:
@@ -179,7 +182,8 @@ PROBLEMS = {
         60.0, True, 1e-6,
     ),
     "Brusselator": Problem(
-        brusselator, [*(1 + np.sin(2 * np.pi * _PLACES)).tolist(), *[3.0] * POINTS], 10.0, True
+        brusselator, [*(1 + np.sin(2 * np.pi * _PLACES)).tolist(), *[3.0] * POINTS], 10.0, True,
+        mild=True,
     ),
 }  # fmt: skip
 
