@@ -269,7 +269,7 @@ STIFF = {name: p for name, p in _PROBLEMS["PROBLEMS"].items() if p.stiff and nam
 @pytest.mark.parametrize("name", STIFF)
 @pytest.mark.quick(1)
 def test_stiff_systems(name: str) -> None:
-    f, y0, end, _, small = STIFF[name]
+    f, y0, end, _, small, _ = STIFF[name]
     found = solve_ivp(f, (0, end), y0, "Rodas5P", rtol=1e-7, atol=1e-7 * small)
     assert found.success
     assert len(found.t) < 2500
