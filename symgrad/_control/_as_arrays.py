@@ -3,7 +3,8 @@
 ``np.array([u[k + 1] - 2*u[k] + u[k - 1] for k in range(1, n - 1)])``, or a loop that assigns
 ``slope[k]``, is traced as the steps of each number. Where those of many are the same but for the
 elements that they read and for numbers written in the code, they become one expression of
-slices: a program that does not grow with their count, and vectors. Each number keeps its bits.
+slices: a program that does not grow with their count, and vectors. Each number is computed by the
+same operations; functions of vectors may differ in the last digit from those of numbers.
 """
 
 from __future__ import annotations

@@ -137,4 +137,4 @@ def _opened(slope: Slope, kinds: Sequence[Any]) -> _Graph | None:
         if examples is not None:
             examples.refusal = refusal
         return None
-    return _Graph(inputs, *in_arrays([found]))
+    return _Graph(inputs, *in_arrays([found]))  # before stages and derivatives are made of it
