@@ -70,20 +70,30 @@ def _eliminated(matrix: Any) -> Any:
 
 
 def _in_a_loop(matrix: Any) -> Any:
-    """Return the inverse by the same steps, of which the code is written once."""
+    """Return the inverse by the same steps in place, of which the code is written once.
+
+    Rows stay where they are: which of them was the pivot of a column says where they belong.
+    """
     n = matrix.shape[0]
     index = np.arange(n)
 
-    def column(rows: Any, k: Any) -> Any:
-        pivot = np.argmax(np.where(index < k, -1.0, np.abs(rows[:, k])))
-        chosen = rows[pivot] / rows[pivot, k]
-        rows[pivot] = rows[k]
-        rows = rows - rows[:, k, np.newaxis] * chosen
-        rows[k] = chosen
-        return rows, None
+    def column(carry: Any, k: Any) -> Any:
+        rows, place = carry
+        known = rows[:, k]
+        pivot = np.argmax(np.where(place < 0, _magnitude(known), -1.0))
+        chosen = np.where(index == k, 1.0, rows[pivot]) / known[pivot]
+        others = np.where(index == k, 0.0, rows) - known[:, np.newaxis] * chosen
+        rows = np.where(index[:, np.newaxis] == pivot, chosen, others)
+        return (rows, np.where(index == pivot, k, place)), pivot
 
-    rows, _ = scan(column, np.concatenate([matrix, np.eye(n)], axis=1), index)
-    return rows[:, n:]
+    start = matrix, np.full(n, -1)
+    (rows, place), pivots = scan(column, start, index)
+    return rows[pivots][:, place]
+
+
+def _magnitude(x: Any) -> Any:
+    """Return how large pivots are; a root would take longer than a turn of elimination."""
+    return np.abs(x) if x.dtype.kind != "c" else np.abs(x.real) + np.abs(x.imag)
 
 
 _small = custom_jvp(_eliminated)
