@@ -1,9 +1,9 @@
-"""Implicit methods that keep their factors from step to step: SciPy's BDF and Radau.
+"""Implicit methods that keep their factors from step to step: BDF and Radau's.
 
 Newton's method solves for each step, with a Jacobian and factors that may be old as long as it
 converges. A turn of the loop is one attempt: it ends with a step, or with what the next attempt
 needs, a new Jacobian or another length. Lengths, orders, tests and counts of the methods, in
-:mod:`._ode_bdf` and :mod:`._ode_radau`, are SciPy's, so steps are, too.
+:mod:`._ode_bdf` and :mod:`._ode_radau`, are SciPy's, so steps of BDF and Radau are, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import numpy as traced_numpy
 from .._api._control import cond, while_loop
-from ._ode_loop import RUNNING, TOO_SMALL, Control, first_slope_and_step
+from ._ode_loop import RUNNING, TOO_SMALL, Control, first_slope_and_step, polynomial
 from ._ode_steps import mean_square
 from ._ode_structure import Slope, System
 
@@ -218,6 +218,17 @@ class Implicit(ABC):
         return np.maximum(10 * EPS / control.rtol, np.minimum(0.03, np.sqrt(control.rtol)))
 
 
+def _going(start: Progress, control: Control, most: Any) -> Callable[[Progress], Any]:
+    """Return what tells whether to go on from a place."""
+    forward = np.sign(control.bound - start.t)
+
+    def going(at: Progress) -> Any:
+        running = (at.status == RUNNING) & (forward * (at.t - control.bound) < 0)
+        return running & (at.tried < most)
+
+    return going
+
+
 def march(
     method: Implicit, slope: Slope, system: System, state: Any, control: Control, most: Any,
     rows: tuple[Any, ...],
@@ -236,7 +247,7 @@ def march(
     (state, count, *rows)
     """
     room = rows[0].shape[0]
-    forward = np.sign(control.bound - state.at.t)
+    going = _going(state.at, control, most)
 
     def entered(state: Any, place: Any, rows: Any) -> Any:
         times, states, kept, numbers = rows
@@ -247,11 +258,9 @@ def march(
         numbers[place] = np.stack([order, at.evaluations, at.jacobians, at.factorisations])
         return times, states, kept, numbers
 
-    def going(carry: Any) -> Any:
+    def on(carry: Any) -> Any:
         state, count, _ = carry
-        at = state.at
-        running = (at.status == RUNNING) & (forward * (at.t - control.bound) < 0)
-        return running & (count < room) & (at.tried < most)
+        return going(state.at) & (count < room)
 
     def turn(carry: Any) -> Any:
         state, count, rows = carry
@@ -261,5 +270,41 @@ def march(
 
     times, states, *more = rows
     times[0], states[0] = state.at.t, state.at.y
-    state, count, rows = while_loop(going, turn, (state, 1, (times, states, *more)))
+    state, count, rows = while_loop(on, turn, (state, 1, (times, states, *more)))
     return state, count, *rows
+
+
+def visit(
+    method: Implicit, slope: Slope, system: System, state: Any, control: Control, most: Any,
+    times: Any,
+) -> Any:  # fmt: skip
+    """Take steps until the end, a failure or ``most`` attempts, and look where times lie in them.
+
+    Returns
+    -------
+    (state, count, states)
+        The last state, how many of the times were reached, and the states there, (m, n).
+    """
+    going, forward = _going(state.at, control, most), np.sign(control.bound - state.at.t)
+
+    def turn(carry: Any) -> Any:
+        state, count, states = carry
+        before, state = state.at, method.attempt(slope, system, state, control)
+        t, h = before.t, state.at.t - before.t
+        q = method.polynomials(*method.kept(state))
+
+        def passed(carry: Any) -> Any:
+            count, _ = carry
+            there = np.minimum(count, times.shape[0] - 1)
+            late = forward * (times[there] - state.at.t) > 0
+            return state.at.good & (count < times.shape[0]) & ~late
+
+        def look(carry: Any) -> Any:
+            count, states = carry
+            states[count] = polynomial(q, before.y, (times[count] - t) / h)
+            return count + 1, states
+
+        return state, *while_loop(passed, look, (count, states))
+
+    states = np.zeros((times.shape[0], 1)) * state.at.y
+    return while_loop(lambda carry: going(carry[0].at), turn, (state, 0, states))

@@ -28,7 +28,9 @@ from ..errors import SparsityWarning, SymgradError
 from ._noting import noting
 from ._ode_loop import TOO_SMALL, Control, State, begun, interpolant, march, next_length, visit
 from ._ode_methods import METHODS, NEWTON, Rosenbrock
+from ._ode_newton import Progress
 from ._ode_newton import march as march_anew
+from ._ode_newton import visit as visit_anew
 from ._ode_slope import RightHandSide
 from ._ode_steps import Method
 from ._ode_structure import Kind, arrays_of, structure_of, system_of
@@ -60,6 +62,12 @@ def left(terms: Method, state: State, *counts: Any) -> tuple[Any, Any]:
     h = next_length(terms, state)
     numbers = (state.t, h, state.rejected, state.status, state.tried, *counts)
     return state.y, np.stack([1.0 * x for x in numbers])
+
+
+def _told(at: Progress, count: Any) -> Any:
+    """Return in one array what is told of a solution by a method that keeps its factors."""
+    counts = at.evaluations, at.jacobians, at.factorisations
+    return np.stack([1.0 * x for x in (at.t, at.status, at.tried, count, *counts)])
 
 
 class Held:
@@ -137,19 +145,28 @@ class Programs(Held):
             state, written, *rows = march(terms, slope, start, control, most, rows)
             return (*left(terms, state, written), *rows)
 
-        def run_anew(
+        def march_from_start(
             t: Any, y: Any, h: Any, bound: Any, rtol: Any, atol: Any, longest: Any, most: Any,
             times: Any, states: Any, kept: Any, numbers: Any, *args: Any,
         ) -> Any:  # fmt: skip
-            control, system = Control(bound, rtol, atol, longest), system_of(kind, args[:count])
+            rule, system = NEWTON[method], system_of(kind, args[:count])
+            control = Control(bound, rtol, atol, longest)
             slope = RightHandSide(noting(held), args[count:], vectorized).inline
-            rule = NEWTON[method]
             start = rule.begun(slope, system, t, sized(y), h, control)
             rows = times, states, kept, numbers
             state, written, *rows = march_anew(rule, slope, system, start, control, most, rows)
-            at = state.at
-            counts = written, at.evaluations, at.jacobians, at.factorisations
-            return (np.stack([1.0 * x for x in (at.status, at.tried, *counts)]), *rows)
+            return (_told(state.at, written), *rows)
+
+        def visit_from_start(
+            t: Any, y: Any, h: Any, bound: Any, rtol: Any, atol: Any, longest: Any, most: Any,
+            times: Any, *args: Any,
+        ) -> Any:  # fmt: skip
+            rule, system = NEWTON[method], system_of(kind, args[:count])
+            control = Control(bound, rtol, atol, longest)
+            slope = RightHandSide(noting(held), args[count:], vectorized).inline
+            start = rule.begun(slope, system, t, sized(y), h, control)
+            state, reached, states = visit_anew(rule, slope, system, start, control, most, times)
+            return _told(state.at, reached), states
 
         def run_visit(
             t: Any, y: Any, h: Any, rejected: Any, bound: Any, rtol: Any, atol: Any, longest: Any,
@@ -177,8 +194,8 @@ class Programs(Held):
             held = fun
 
         self.hold = hold
-        self.march: Any = compiled(run_anew if method in NEWTON else run_march)
-        self.visit = compiled(run_visit)
+        self.march: Any = compiled(march_from_start if method in NEWTON else run_march)
+        self.visit = compiled(visit_from_start if method in NEWTON else run_visit)
         self.interpolants = compiled(run_interpolants)
         self.slope = compiled(run_slope)
         self.jacobian = jacobian(run_slope, argnums=1)

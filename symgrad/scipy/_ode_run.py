@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ._ode_loop import polynomial
 from ._ode_methods import METHODS, NEWTON, suited
 from ._ode_programs import structured
 
@@ -181,7 +180,8 @@ class Run:
 class NewtonRun:
     """A solution by a method that keeps what it knows from step to step.
 
-    The loop begins anew with more rows where they have not sufficed, and finds the same steps.
+    Where all steps are wanted the loop begins anew with more rows where they have not sufficed,
+    and finds the same steps.
 
     Parameters
     ----------
@@ -205,7 +205,8 @@ class NewtonRun:
         self, method: str, fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool,
         t: float, y: Any, bound: float, rtol: Any, atol: Any, longest: float, h: float, most: int,
     ) -> None:  # fmt: skip
-        self.method, self.rule, self.fun = method, NEWTON[method], fun
+        self.method = method = suited(method, rtol)
+        self.rule, self.fun = NEWTON[method], fun
         self.programs, more = structured(method, vectorized, fun, t, y, args)
         self.args = *more, *args
         self.given = float(t), y, float(h), bound, rtol, atol, longest, np.int64(most)
@@ -213,6 +214,17 @@ class NewtonRun:
         self.steps = 0
         self.message: str | None = None
         self.evaluated = 0, 0, 0
+
+    def _taken(self, found: Any) -> int:
+        """Note what a loop tells of itself, and return how many rows it has written."""
+        self.t, *numbers = found.tolist()
+        status, tried, count, evaluations, jacobians, factorisations = map(int, numbers)
+        self.evaluated = evaluations, jacobians, factorisations
+        if status:
+            self.message = TOO_SMALL
+        elif tried >= self.most and self.going:
+            self.message = limit_of(self.most)
+        return count
 
     def go_on(self, dense: bool = True) -> tuple[Any, Any, Any, Any]:
         """Return times, states, what polynomials follow from, and numbers, of more steps.
@@ -230,14 +242,9 @@ class NewtonRun:
         found, *space = self.programs(
             self.programs.march, self.fun, *self.given, *space, *self.args
         )
-        status, tried, count, evaluations, jacobians, factorisations = map(int, found.tolist())
+        count = self._taken(found)
         times, states, kept, numbers = (x[:count] for x in space)
-        self.steps, self.t = count - 1, float(times[-1])
-        self.evaluated = evaluations, jacobians, factorisations
-        if status:
-            self.message = TOO_SMALL
-        elif tried >= self.most and self.going:
-            self.message = limit_of(self.most)
+        self.steps = count - 1
         new = slice(known + 1, None)
         return times[new], states[new], kept[new], numbers[new]
 
@@ -246,30 +253,17 @@ class NewtonRun:
         """Whether there are more steps."""
         return self.message is None and self.t != self.bound
 
-    def _whole(self, dense: bool) -> tuple[Any, ...]:
-        """Return what there is of all steps."""
-        parts = [self.go_on(dense)]
-        while self.going:
-            parts.append(self.go_on(dense))
-        return tuple(map(np.concatenate, zip(*parts, strict=True)))
-
     def all_steps(self) -> tuple[Any, Any]:
         """Return the times and states of all steps, the first before them."""
-        t, y = self.t, self.y
-        times, states, *_ = self._whole(dense=False)
-        return np.append(t, times), np.concatenate([y[np.newaxis], states])
+        times, states = [np.array([self.t])], [self.y[np.newaxis]]
+        while self.going:
+            t, y, *_ = self.go_on(dense=False)
+            times.append(t)
+            states.append(y)
+        return np.concatenate(times), np.concatenate(states)
 
     def at(self, times: Any) -> tuple[Any, Any]:
         """Return which of the times were reached, and the states there."""
-        t, y = self.t, self.y
-        ends, states, kept, numbers = self._whole(dense=True)
-        forward = np.sign(self.bound - t)
-        reached = times[forward * times <= forward * self.t]
-        if not len(ends):
-            return reached, np.broadcast_to(y, (len(reached), y.size))
-        step = np.searchsorted(forward * ends, forward * reached)
-        begins = np.append(t, ends)[step]
-        before = np.concatenate([y[np.newaxis], states])[step]
-        x = (reached - begins) / (ends[step] - begins)
-        q = self.rule.polynomials(kept[step], numbers[step, 0])
-        return reached, polynomial(q, before, x[:, np.newaxis])
+        found, states = self.programs(self.programs.visit, self.fun, *self.given, times, *self.args)
+        count = self._taken(found)
+        return times[:count], states[:count]
