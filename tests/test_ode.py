@@ -162,7 +162,7 @@ def test_unknown_methods_are_told_which_there_are() -> None:
     for method in ("RK44", None, int, 3):
         with pytest.raises(
             ValueError,
-            match=r"`method` must be one of .*'Tsit5', 'Rodas5P', .*'Radau', 'LSODA'",
+            match=r"`method` must be one of .*'Tsit5', 'Rodas5P', 'RadauIIA', .*'Radau', 'LSODA'",
         ):
             solve_ivp(lorenz, (0, 1), [1, 0, 0], method)
 
@@ -367,12 +367,49 @@ def test_factors_are_kept_over_many_chunks_of_steps(method: str) -> None:
         solve_ivp(fun, (0, 6), [1, 0], **given, jac=lambda *_: wrong)
 
 
-@pytest.mark.parametrize("method", ["BDF", "Radau"])
+@pytest.mark.parametrize("method", ["BDF", "Radau", "RadauIIA"])
 def test_no_way_on_is_said_as_by_scipy(method: str) -> None:
     for fun in (lambda t, y: y**2, lambda t, y: [-np.sqrt(y[0])], lambda t, y: y * np.nan):
         found = solve_ivp(fun, (0, 3), [1.0], method)
         assert (found.status, found.success) == (-1, False)
         assert found.message == "Required step size is less than spacing between numbers."
+        times = np.linspace(0, 3, 7)
+        seen = solve_ivp(fun, (0, 3), [1.0], method, times)
+        assert (seen.status, len(seen.t)) == (-1, np.sum(times <= found.t[-1]) * (len(found.t) > 1))
+
+
+@pytest.mark.parametrize("method", ["BDF", "Radau", "RadauIIA"])
+def test_states_at_times_are_those_of_the_interpolants(method: str) -> None:
+    """One loop looks at the times on its way, the other's steps are interpolated afterwards."""
+
+    def fun(t: Any, y: Any) -> Any:
+        return [-50.0 * (y[0] - np.cos(3 * t)), y[0] - y[1]]
+
+    for span in ((0, 6), (6, 0.5)):
+        given: dict[str, Any] = {"method": method, "rtol": 1e-7, "atol": 1e-9}
+        dense = solve_ivp(fun, span, [1, 0], **given, dense_output=True)
+        for times in (np.linspace(*span, 3001), dense.t[[0, 3, 4, -1]], dense.t[:1], dense.t[-1:]):
+            found = solve_ivp(fun, span, [1, 0], **given, t_eval=times)
+            assert (found.status, found.nfev) == (0, dense.nfev)
+            np.testing.assert_array_equal(found.t, times)
+            np.testing.assert_allclose(found.y, dense.sol(times), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", STIFF)
+@pytest.mark.quick(3)
+def test_more_points_are_as_exact_as_asked_at_all_times(name: str) -> None:
+    fun, span, y0 = STIFF[name]
+    times = np.linspace(*span, 60)
+    options: dict[str, Any] = {"t_eval": times, "atol": 1e-14}
+    exact = solve_ivp(fun, span, y0, "Rodas5P", **options, rtol=1e-13).y
+    for tolerance in (1e-4, 1e-6, 1e-8, 1e-11):
+        given = options | {"rtol": tolerance, "atol": 1e-3 * tolerance}
+        found = solve_ivp(fun, span, y0, "RadauIIA", **given)
+        assert found.success
+        error = np.abs(found.y - exact) / (np.abs(exact).max(axis=1, keepdims=True) + 1e-3)
+        assert error.max() < 10 * tolerance
+    fewer = solve_ivp(fun, span, y0, "Radau", **options, rtol=1e-11)
+    assert found.nfev < fewer.nfev / 3
 
 
 @pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
@@ -405,7 +442,7 @@ def test_large_systems_have_sparse_jacobians(method: str) -> None:
     assert found.success
 
 
-@pytest.mark.parametrize("method", ["Radau", "BDF"])
+@pytest.mark.parametrize("method", ["Radau", "BDF", "RadauIIA"])
 def test_large_systems_of_no_band_have_scipys_sparse_factors(method: str) -> None:
     links = np.random.default_rng(2).integers(0, 150, size=(3, 150))
 
@@ -587,7 +624,7 @@ def test_series_find_their_length(first: float | None, end: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "method", ["RK45", "DOP853", "Tsit5", "Taylor", "Rodas5P", "BDF", "Radau", "LSODA"]
+    "method", ["RK45", "DOP853", "Tsit5", "Taylor", "Rodas5P", "RadauIIA", "BDF", "Radau", "LSODA"]
 )
 def test_a_right_hand_sides_own_error_is_the_solutions(method: str) -> None:
     """Compiled it is nan, and there is no way on; SciPy passes it on."""

@@ -25,7 +25,7 @@ from ._ode_structure import LARGE, WIDE, is_sparse
 from ._ode_traced import BAND, checked_options, solve_traced
 
 #: SciPy's methods for what ours without a counterpart are for.
-ALIKE = {"Rodas5P": "Radau", "Taylor": "DOP853"}
+ALIKE = {"Rodas5P": "Radau", "RadauIIA": "Radau", "Taylor": "DOP853"}
 
 #: SciPy's own methods that can be run with compiled functions.
 IMPLICIT = ("Radau", "BDF", "LSODA")
@@ -57,10 +57,10 @@ def solve_ivp(
         ``"RK23"``, ``"RK45"``, ``"DOP853"`` (SciPy's, step for step), ``"Tsit5"``, ``"Taylor"``
         (power series, for tight tolerances) and, for stiff systems, ``"Rodas5P"`` are compiled
         with the function into one loop, and so are ``"BDF"`` and ``"Radau"``, SciPy's step for
-        step but with exact Jacobians. ``"LSODA"``, and these of complex states or of large ones
-        with Jacobians that are sparse in no band, are SciPy's with the function and its exact
-        Jacobian compiled. In traced code all three are ``"Rodas5P"``. Classes of solvers are
-        SciPy's own.
+        step but with exact Jacobians, and ``"RadauIIA"``, the same as the latter in more points,
+        for tight tolerances. ``"LSODA"``, and these of complex states or of large ones with
+        Jacobians that are sparse in no band, are SciPy's with the function and its exact Jacobian
+        compiled. In traced code all four are ``"Rodas5P"``. Classes of solvers are SciPy's own.
     t_eval:
         Times at which to give the solution, in the order of integration; None: after every step.
     dense_output:
@@ -165,8 +165,9 @@ def solve_ivp(
         if method in NEWTON and not _keeps_factors(fun, given, t_span, y0, vectorized):
             kind = None
         if kind is None:
-            function, options = _filled(fun, given, method, t_span, y0, vectorized, options)
-            return plainly(function, method, **options)
+            like = ALIKE.get(method, method)
+            function, options = _filled(fun, given, like, t_span, y0, vectorized, options)
+            return plainly(function, like, **options)
         start = np.array(y0)  # that a function writes to its state is found out after some calls
         if not dense_output and events is None:
             found = solved_at_once(kind, fun, t_span, start, t_eval, vectorized, given, options)

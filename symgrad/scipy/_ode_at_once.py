@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._runtime import MISS
-from ._ode_methods import suited
+from ._ode_methods import BY_TOLERANCE, suited
 from ._ode_programs import KEPT, UNSTRUCTURED, Programs, structured
 from ._ode_run import BEGUN, FINISHED, LEAST, MOST, ROWS, TURNS, NewtonRun, Run, rows_of
 from ._ode_solvers import Compiled
@@ -80,7 +80,7 @@ def solved_again(
         args = ()
     elif type(args) not in _SEQUENCES and not (type(args) is np.ndarray and args.ndim):
         return None
-    if method == "Taylor":
+    if method in BY_TOLERANCE:
         method = suited(method, tolerances[0])
     known = _known.get((id(getattr(fun, "__code__", None)), method, y.size, vectorized))
     if known is None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -316,7 +316,12 @@ class Rodas5PTable:
 
 
 #: Those that keep their factors from step to step; they have a loop of their own.
-NEWTON: dict[str | None, Implicit] = {"BDF": BDF(), "Radau": Radau()}
+NEWTON: dict[str | None, Implicit] = {
+    "BDF": BDF(),
+    "Radau": Radau(3, 6),
+    "RadauIIA": Radau(5, 8),
+    "RadauIIA of 7 points": Radau(7, 10),
+}
 
 #: The other methods that are compiled, by their names.
 METHODS: dict[str | None, Method] = {
@@ -332,23 +337,35 @@ NAMES = tuple(METHODS)
 
 #: Series have as many terms as the tolerance asks for, of these numbers.
 TERMS = (6, 8, 10, 12, 14, 16, 20)
+
+#: Collocation in more points, from this tolerance on: its steps are so much longer.
+MORE_POINTS = 1e-7
+
 METHODS |= {f"Taylor of {terms} terms": Taylor(terms) for terms in TERMS}
 
 
 def suited(method: str, rtol: Any) -> str:
     """Return the name of the method as it is for a tolerance.
 
-    Of a series that costs the square of its length, ``1 - log(rtol)/2`` terms do least work for
-    digits (A. Jorba, M. Zou, Experiment. Math. 14, 2005). Of a short one, of few equations, what
-    begins and ends a step is as much: some more terms take up to a tenth less time there, and
-    where the square counts hardly more.
+    Collocation is in more points for tight ones. Of a series, that costs the square of its length,
+    ``1 - log(rtol)/2`` terms do least work for digits (A. Jorba, M. Zou, Experiment. Math. 14,
+    2005). Of a short one, of few equations, what begins and ends a step is as much: some more terms
+    take up to a tenth less time there, and where the square counts hardly more.
     """
-    if method != "Taylor" or is_traced(rtol):
+    if method not in BY_TOLERANCE or is_traced(rtol):
         return method
-    return _series(rtol if isinstance(rtol, float) else float(np.min(rtol)))
+    return BY_TOLERANCE[method](rtol if isinstance(rtol, float) else float(np.min(rtol)))
+
+
+def _points(rtol: float) -> str:
+    return "RadauIIA" if rtol > MORE_POINTS else "RadauIIA of 7 points"
 
 
 @functools.lru_cache
 def _series(rtol: float) -> str:
     wanted = 4 - 0.88 * math.log10(max(rtol, 1e-300))
     return f"Taylor of {min((x for x in TERMS if x >= wanted), default=TERMS[-1])} terms"
+
+
+#: The methods that are others by tolerance.
+BY_TOLERANCE: dict[str, Callable[[float], str]] = {"Taylor": _series, "RadauIIA": _points}

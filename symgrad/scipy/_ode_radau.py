@@ -1,6 +1,6 @@
-"""Collocation of order 5 in three points, as SciPy's Radau.
+"""Collocation in the right Radau points: in three as SciPy's Radau, and in more.
 
-The equations of the three points are one real and one complex system, by the eigenvectors of the
+The equations of the points are one real and some complex systems, by the eigenvectors of the
 method's table.
 
 Source: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, section IV.8.
@@ -11,34 +11,66 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.polynomial import legendre
 
 from .._api._control import cond, scan
 from ._ode_loop import LARGEST, SMALLEST, TOO_SMALL, Control
 from ._ode_newton import Implicit, Progress, newton, size
 from ._ode_structure import Slope, System
 
-_ROOT = 6**0.5
-_C = np.array([(4 - _ROOT) / 10, (4 + _ROOT) / 10, 1])
-_E = np.array([-13 - 7 * _ROOT, -13 + 7 * _ROOT, -1]) / 3
-_REAL = 3 + 3 ** (2 / 3) - 3 ** (1 / 3)
-_COMPLEX = 3 + 0.5 * (3 ** (1 / 3) - 3 ** (2 / 3)) - 0.5j * (3 ** (5 / 6) + 3 ** (7 / 6))
-#: The eigenvectors of the table, for one real eigenvalue and real and imaginary part of another.
-_T = np.array([
-    [0.09443876248897524, -0.14125529502095421, 0.03002919410514742],
-    [0.25021312296533332, 0.20412935229379994, -0.38294211275726192],
-    [1, 1, 0],
-])  # fmt: skip
-_TI = np.array([
-    [4.17871859155190428, 0.32768282076106237, 0.52337644549944951],
-    [-4.17871859155190428, -0.32768282076106237, 0.47662355450055044],
-    [0.50287263494578682, -2.57192694985560522, 0.59603920482822492],
-])  # fmt: skip
-#: Powers of x by the three parts of a step.
-_P = np.array([
-    [13 / 3 + 7 * _ROOT / 3, -23 / 3 - 22 * _ROOT / 3, 10 / 3 + 5 * _ROOT],
-    [13 / 3 - 7 * _ROOT / 3, -23 / 3 + 22 * _ROOT / 3, 10 / 3 - 5 * _ROOT],
-    [1 / 3, -8 / 3, 10 / 3],
-]).T  # fmt: skip
+
+class Table(NamedTuple):
+    """What a method of some points consists of.
+
+    Attributes
+    ----------
+    c:
+        The points, of (0, 1].
+    real, shifts:
+        The eigenvalues of the table's inverse: the real one, and one of each complex pair.
+    t, inverse:
+        Eigenvectors: stages of shape (s, n) by their parts, and the reverse. The parts are the
+        real one's, then real and imaginary part of the others.
+    e:
+        The error by the stages.
+    p:
+        Powers of x by the stages.
+    """
+
+    c: Any
+    real: float
+    shifts: list[complex]
+    t: Any
+    inverse: Any
+    e: Any
+    p: Any
+
+
+def table_of(stages: int) -> Table:
+    """Return the table of the right Radau points."""
+    difference = np.zeros(stages + 1)  # of two polynomials of Legendre
+    difference[-2:] = -1, 1
+    x = np.sort(legendre.legroots(difference).real)
+    x[-1] = 1
+    values = legendre.legvander(x, stages - 1)
+    integrals = legendre.legval(x, legendre.legint(np.eye(stages), lbnd=-1)).T / 2
+    a, c = integrals @ np.linalg.inv(values), (x + 1) / 2
+    eigenvalues, vectors = np.linalg.eig(np.linalg.inv(a))
+    vectors = vectors / vectors[-1]
+    order = np.argsort(-eigenvalues.real)
+    one, *others = (k for k in order if eigenvalues[k].imag <= 0)
+    parts = [vectors[:, one].real]
+    for k in others:
+        parts += vectors[:, k].real, -vectors[:, k].imag
+    t, real = np.stack(parts, axis=1), float(eigenvalues[one].real)
+    powers = c[:, np.newaxis] ** np.arange(stages)
+    # A quadrature of the same order that has the slope at the beginning, by 1 / real.
+    moments = 1 / np.arange(1.0, stages + 1)
+    moments[0] -= 1 / real
+    b = np.linalg.solve(powers.T, moments)
+    e = real * (b - a[-1]) @ np.linalg.inv(a)
+    p = np.linalg.inv(c[:, np.newaxis] * powers)
+    return Table(c, real, eigenvalues[others].tolist(), t, np.linalg.inv(t), e, p)
 
 
 class Collocation(NamedTuple):
@@ -51,7 +83,7 @@ class Collocation(NamedTuple):
     f:
         The slope there.
     q, h:
-        The polynomial of the last step, shape (3, n), and how long that was.
+        The polynomial of the last step, shape (s, n), and how long that was.
     length, error:
         How long the last step was to be when it was begun, and its error; nan: not known.
     begun, rejected:
@@ -69,17 +101,20 @@ class Collocation(NamedTuple):
 
 
 class Radau(Implicit):
-    """Collocation of order 5 in three points."""
+    """Collocation of order 2*s - 1 in s points, with errors and interpolants of order s."""
 
-    order, rows, most = 3, 3, 6
+    def __init__(self, stages: int, most: int) -> None:
+        self.order = self.rows = stages
+        self.most, self.table = most, table_of(stages)
 
     def first(self, start: Progress, f: Any, h: Any) -> Collocation:
-        q = np.zeros((3, 1)) * start.y
+        q = np.zeros((self.rows, 1)) * start.y
         start = start._replace(current=True)
         return Collocation(start, f, q, h, np.nan, np.nan, start.length, False)
 
     def factors(self, system: System, jacobian: Any, unit: Any) -> list[Any]:
-        return [system.factors(jacobian, shift / unit) for shift in (_REAL, _COMPLEX)]
+        shifts = self.table.real, *self.table.shifts
+        return [system.factors(jacobian, shift / unit) for shift in shifts]
 
     def attempt(
         self, slope: Slope, system: System, state: Collocation, control: Control
@@ -92,29 +127,36 @@ class Radau(Implicit):
         begun = np.where(at.good, at.length, state.begun)
         rejected = state.rejected & ~at.good
         h, t, y = aim.h, at.t, at.y
-        x = (1 + h * _C / state.h)[:, np.newaxis]
-        ahead = (x ** np.arange(1, 4) - 1) @ state.q
+        table = self.table
+        ahead = self._ahead(state.q, 1 + h * table.c / state.h)
         at = self.prepared(slope, system, at, at.factored, t, y, h)
         scale = control.atol + control.rtol * np.abs(y)
+
+        def root(x: Any) -> Any:
+            return x ** (1 / (self.order + 1))
 
         def slopes(z: Any) -> Any:
             def one(_: Any, row: Any) -> Any:
                 c, z = row
                 return None, slope(t + h * c, y + z)
 
-            return scan(one, None, (_C, z))[1]
+            return scan(one, None, (table.c, z))[1]
 
         def correction(w: Any) -> tuple[Any, Any]:
-            part = _TI @ slopes(_T @ w)
-            real = system.solve(at.factors[0], part[0] - _REAL / h * w[0])
-            both = part[1] + 1j * part[2] - _COMPLEX / h * (w[1] + 1j * w[2])
-            both = system.solve(at.factors[1], both)
-            change = np.stack([real, np.real(both), np.imag(both)])
+            part = table.inverse @ slopes(table.t @ w)
+            one, *others = at.factors
+            change = [system.solve(one, part[0] - table.real / h * w[0])]
+            for k, (shift, factors) in enumerate(zip(table.shifts, others, strict=True)):
+                a, b = 2 * k + 1, 2 * k + 2
+                both = part[a] + 1j * part[b] - shift / h * (w[a] + 1j * w[b])
+                both = system.solve(factors, both)
+                change += np.real(both), np.imag(both)
+            change = np.stack(change)
             return change, size(change / scale)
 
-        found = newton(correction, _TI @ ahead, self.most, self.tolerance(control))
-        z, converged = _T @ found.x, found.converged
-        new, weighted = y + z[2], _E @ z / h
+        found = newton(correction, table.inverse @ ahead, self.most, self.tolerance(control))
+        z, converged = table.t @ found.x, found.converged
+        new, weighted = y + z[-1], table.e @ z / h
         scale = control.atol + control.rtol * np.maximum(np.abs(y), np.abs(new))
         change = system.solve(at.factors[0], f + weighted)
         error = size(change / scale)
@@ -128,16 +170,16 @@ class Radau(Implicit):
         again = ~converged & ~at.current  # with a new Jacobian
         safety = 0.9 * (2 * self.most + 1) / (2 * self.most + found.iterations)
         length = np.abs(h)
-        multiplier = length / before * np.sqrt(np.sqrt(error_before / error))
+        multiplier = length / before * root(error_before / error)
         known = (before == before) & (error != 0)
-        factor = np.where(known, np.minimum(1.0, multiplier), 1.0) / np.sqrt(np.sqrt(error))
+        factor = np.where(known, np.minimum(1.0, multiplier), 1.0) / root(error)
         factor = safety * factor
         shorter = np.where(converged, np.maximum(SMALLEST, factor), np.where(again, 1.0, 0.5))
         slow = (found.iterations > 2) & (found.rate > 1e-3)
         longer = np.minimum(LARGEST, factor)
         as_before = ~slow & (longer < 1.2)
         longer = np.where(as_before, 1.0, longer)
-        count = 3 * found.iterations + np.where(twice, 1, 0) + np.where(good, 1, 0)
+        count = self.rows * found.iterations + np.where(twice, 1, 0) + np.where(good, 1, 0)
         refresh = np.where(good, slow, again)
         kept = at._replace(
             t=np.where(good, aim.end, t),
@@ -154,7 +196,7 @@ class Radau(Implicit):
         return Collocation(
             kept,
             cond(good, lambda: slope(aim.end, new), lambda: f),
-            np.where(good, _P @ z, state.q),
+            np.where(good, table.p @ z, state.q),
             np.where(good, h, state.h),
             np.where(good, begun, before),
             np.where(good, error, error_before),
@@ -162,8 +204,16 @@ class Radau(Implicit):
             rejected | (converged & ~good),
         )
 
+    def _ahead(self, q: Any, x: Any) -> Any:
+        """Return what the last step's polynomial says beyond its end, at some x > 1."""
+        x = x[:, np.newaxis]
+        value = q[-1] * x
+        for row in q[-2::-1]:
+            value = (value + row) * x
+        return value - np.sum(q, axis=0)
+
     def kept(self, state: Collocation) -> tuple[Any, Any]:
-        return state.q, 3
+        return state.q, self.rows
 
     def polynomials(self, kept: Any, orders: Any) -> Any:
         return np.swapaxes(kept, -1, -2)

@@ -180,6 +180,29 @@ class CompiledRadau(Newton, scipy.integrate.Radau):  # type: ignore[misc]
     name = "Radau"
 
 
+class RadauIIA(Newton, scipy.integrate.Radau):  # type: ignore[misc]
+    """Collocation in five right Radau points, of order 9; in seven, of order 13, from 1e-7 on.
+
+    For stiff systems and tolerances from 1e-5 down to 1e-13. SciPy's ``Radau`` is the same in
+    three points, of order 5: from 1e-7 on steps of more points are several times as long. The
+    interpolant has the order of the number of points.
+
+    Source: E. Hairer, G. Wanner, Stiff differential equations solved by Radau methods,
+    J. Comput. Appl. Math. 111, 1999.
+
+    Examples
+    --------
+    >>> from symgrad.scipy.integrate import RadauIIA, solve_ivp
+    >>> def fast_and_slow(t, y):
+    ...     return -1e4 * (y - np.cos(t)) - np.sin(t)
+    >>> found = solve_ivp(fast_and_slow, (0.0, 1.0), [1.0], RadauIIA, rtol=1e-11, atol=1e-11)
+    >>> len(found.t) < 30, abs(found.y[0, -1] - np.cos(1.0)) < 1e-10
+    (True, np.True_)
+    """
+
+    name = "RadauIIA"
+
+
 class Taylor(Compiled, scipy.integrate.RK45):  # type: ignore[misc]
     """Power series of the solution, of as many terms as the tolerance asks for.
 
@@ -212,6 +235,7 @@ COMPILED: dict[str, type[Compiled]] = {
         CompiledDOP853,
         CompiledTsit5,
         Rodas5P,
+        RadauIIA,
         Taylor,
         CompiledBDF,
         CompiledRadau,

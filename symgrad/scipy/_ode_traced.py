@@ -27,7 +27,7 @@ OPTIONS = frozenset(("rtol", "atol", "first_step", "max_step", "max_steps", "mem
 BAND = frozenset(("lband", "uband"))
 #: SciPy's methods for stiff systems: within a program all of them are Rosenbrock's, to the same
 #: tolerances. Its Jacobians are exact, so those that are given are not needed.
-STIFF = frozenset(("Radau", "BDF", "LSODA"))
+STIFF = frozenset(("RadauIIA", "Radau", "BDF", "LSODA"))
 NOT_NEEDED = frozenset(("jac", "jac_sparsity", "min_step"))
 TOLERANCES = (("rtol", 1e-3), ("atol", 1e-6))
 

@@ -28,13 +28,14 @@ from ._fates import reasons
 from ._given import given_numbers
 from ._ode import solve_ivp
 from ._ode_solvers import CompiledTsit5 as Tsit5
-from ._ode_solvers import Rodas5P, Taylor
+from ._ode_solvers import RadauIIA, Rodas5P, Taylor
 from ._odeint import odeint
 from ._quad import dblquad, nquad, quad, quad_vec, tplquad
 from ._samples import cumulative_simpson, cumulative_trapezoid, fixed_quad, romb, simpson, trapezoid
 from ._tanhsinh import tanhsinh
 
 __all__ = [
+    "RadauIIA",
     "Rodas5P",
     "Taylor",
     "Tsit5",

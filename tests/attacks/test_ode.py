@@ -318,7 +318,7 @@ def as_exact(given: Problem) -> str:
 
 @pytest.mark.attack(quick=1, whole=500, judge="SciPy's Radau at 1e-10")
 def test_stiff(attack: Any) -> None:
-    """Rodas5P on random stiff systems of up to twelve equations."""
+    """Rodas5P and RadauIIA on random stiff systems of up to twelve equations."""
     for case in attack:
         with case:
             rng = case.rng
@@ -333,7 +333,9 @@ def test_stiff(attack: Any) -> None:
             span = (0.0, 1.5) if rng.integers(2) else (-1.0, 1.0)
             t_eval = np.linspace(*span, 5) if rng.integers(2) else None
             y0 = rng.normal(size=n)
-            found = solve_ivp(f, span, y0, "Rodas5P", t_eval, rtol=1e-7, atol=1e-9)
+            method = ("Rodas5P", "RadauIIA")[int(rng.integers(2))]
+            rtol = (1e-7, 1e-8)[int(rng.integers(2))]  # five points and seven
+            found = solve_ivp(f, span, y0, method, t_eval, rtol=rtol, atol=1e-9)
             exact = scipy.integrate.solve_ivp(
                 f, span, y0, "Radau", found.t, rtol=1e-10, atol=1e-12, jac=None
             )
