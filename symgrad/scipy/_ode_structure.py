@@ -88,7 +88,8 @@ def _in_a_loop(matrix: Any) -> Any:
 
     start = matrix, np.full(n, -1)
     (rows, place), pivots = scan(column, start, index)
-    return rows[pivots][:, place]
+    # As zeros lie: loops that carry it are traced once.
+    return traced_numpy.ascontiguousarray(rows[pivots][:, place])
 
 
 def _magnitude(x: Any) -> Any:
