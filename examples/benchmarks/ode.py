@@ -188,7 +188,8 @@ def diffsol_ways(problem: Problem) -> Iterator[Way]:
 
 def ways(problem: Problem) -> Iterator[Way]:
     """Yield all ways of solving a problem that are installed, symgrad's first."""
-    for method in ("Rodas5P", "BDF", "Radau") if problem.stiff else ("Tsit5", "DOP853", "Taylor"):
+    stiff, others = ("Rodas5P", "RadauIIA", "BDF", "Radau"), ("Tsit5", "DOP853", "Taylor")
+    for method in stiff if problem.stiff else others:
         yield scipy_like("symgrad", solve_ivp, problem, method, problem.slope)
     slope, into = by_numba(problem)
     for method in ("Radau", "BDF", "LSODA") if problem.stiff else ("RK45", "DOP853", "LSODA"):
@@ -274,7 +275,7 @@ def draw(results: dict[str, list[Row]], path: str) -> None:
         lines, columns, figsize=(3.4 * columns, 3.1 * lines + 0.7), squeeze=False
     )
     colours = {"symgrad": "#c2410c", "SciPy": "#64748b", "CVODE": "#1d4ed8", "diffrax": "#7e22ce",
-               "heyoka": "#15803d", "diffsol": "#0e7490"}  # fmt: skip
+               "heyoka": "#15803d", "diffsol": "#0e7490", "NumbaLSODA": "#a16207"}  # fmt: skip
     styles: dict[str, Any] = {}
     for axis, (name, found) in zip(axes.flat, results.items(), strict=False):
         for who in dict.fromkeys(r.name for r in found):
