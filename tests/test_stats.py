@@ -729,6 +729,52 @@ def test_negative_logarithms_of_likelihoods() -> None:
     np.testing.assert_allclose(slope[0], -np.sum(data - 0.3) / 1.7**2)
 
 
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize(("name", "shapes", "x"), [
+    ("burr", (1.0, 1.0), 0.0), ("burr", (2.0, 0.25), 0.0), ("exponweib", (1.0, 1.0), 0.0),
+    ("betaprime", (1.0, 2.0), 0.0), ("powerlaw", (0.5,), 0.0), ("genextreme", (-0.5,), -2.0),
+    ("genextreme", (2.0,), 0.5), ("pearson3", (2.0,), -1.0), ("pearson3", (-2.0,), 1.0),
+    ("triang", (1.0,), 1.0), ("gamma", (1.0,), 0.0),
+])  # fmt: skip
+def test_densities_at_the_ends_of_supports_are_scipys(name: str, shapes: Any, x: float) -> None:
+    density = sg.compile(lambda x, *p: getattr(stats, name).pdf(x, *p))
+    with np.errstate(all="ignore"):
+        assert density(x, *shapes) == getattr(scipy.stats, name).pdf(x, *shapes)
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_a_point_at_an_end_leaves_the_slopes_of_the_others() -> None:
+    """A zero among the data has a density of 0 for all parameters near these, and adds no nan."""
+    for name, shapes in {"gamma": (2.5,), "weibull_min": (1.5,), "fisk": (2.5,), "f": (5.0, 3.0),
+                         "beta": (0.5, 0.5), "truncnorm": (0.0, 2.0)}.items():  # fmt: skip
+        ours = getattr(stats, name)
+        for method in ("cdf", "sf") if name in ("beta", "truncnorm") else ("pdf", "cdf", "sf"):
+            total = lambda x, *p, m=method, d=ours: np.sum(getattr(d, m)(x, *p))  # noqa: E731
+            slopes = sg.grad(total, argnums=tuple(range(1, 3 + len(shapes))))
+            more, fewer = (slopes(np.array(x), *shapes, 0.0, 1.5) for x in ([0.0, 0.7], [0.7]))
+            np.testing.assert_allclose(more, fewer, rtol=1e-15, err_msg=f"{name}.{method}")
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_slopes_by_the_shape_where_the_density_is_flat() -> None:
+    """At c = 1, -1 formulas hold the slope by c, too, and quantiles do at the shares 0 and 1."""
+    for name, c in {"genextreme": 1.0, "genpareto": -1.0}.items():
+        log, original = sg.grad(getattr(stats, name).logpdf, argnums=1), getattr(scipy.stats, name)
+        want = (original.logpdf(0.25, c + 1e-6) - original.logpdf(0.25, c - 1e-6)) / 2e-6
+        assert log(0.25, c) == pytest.approx(want, rel=1e-5)
+    assert sg.grad(stats.genpareto.ppf, argnums=1)(1.0, -0.5) == 4.0
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_slopes_in_the_middle_of_a_power() -> None:
+    """At its location a density like ``exp(-|z|**b)`` has slopes by what is not the point."""
+    slopes = sg.grad(stats.gennorm.logpdf, argnums=(0, 2, 3))(0.5, 0.7, 0.5, 2.0)
+    np.testing.assert_array_equal(slopes, (0.0, 0.0, -0.5))
+    for b in (0.7, 1.5):
+        slope = sg.grad(stats.gennorm.cdf)(0.5, b, 0.5, 2.0)
+        assert slope == pytest.approx(scipy.stats.gennorm.pdf(0.5, b, 0.5, 2.0), rel=1e-14)
+
+
 def test_pearsons_third_type_keeps_digits_near_the_normal_one() -> None:
     """SciPy's loses seven of them there; the value is that of 40 digits."""
     logpdf = sg.compile(lambda z, skew: scipy.stats.pearson3.logpdf(z, skew))

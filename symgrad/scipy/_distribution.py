@@ -160,6 +160,10 @@ class Distribution:
         The ends of the support, for the shares 0 and 1; None: as the formulas say.
     valid:
         ``valid(*shapes)``: whether shape parameters are allowed; None: there are none.
+    corner:
+        ``corner(z, *shapes)``: whether a point is an end where the density may be infinite.
+        Probabilities are 0 and 1 there for any parameters, and have the slope of outside, 0:
+        the formulas' would be inf * 0.
     """
 
     def __init__(
@@ -171,8 +175,9 @@ class Distribution:
         safe: float | Callable[..., Any] = 0.5,
         ends: tuple[float, float] | None = None,
         valid: Callable[..., Any] | None = None,
+        corner: Callable[..., Any] | None = None,
     ) -> None:
-        self.original, self.formulas = original, formulas
+        self.original, self.formulas, self.corner = original, formulas, corner
         self.inside, self.safe, self.ends, self.valid = inside, safe, ends, valid
         self.__name__ = original.name
         self.__doc__ = original.__doc__
@@ -306,6 +311,8 @@ class Distribution:
         inside = ~np.isinf(z)
         if self.inside is not None:
             inside = inside & (np.isnan(z) | self.inside(z, *shapes))
+        if self.corner is not None and "pdf" not in name:
+            inside = inside & ~self.corner(z, *shapes)
         safe = self.safe(*shapes) if callable(self.safe) else self.safe
         value = formula(np.where(inside, z, safe))
         below, above = _OUTSIDE[name]

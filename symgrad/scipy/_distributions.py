@@ -43,6 +43,12 @@ def log1mexp(u: Any) -> Any:
     )
 
 
+def _exp(log: Any) -> Any:
+    """Return ``exp(log)``, whose slope is 0, as outside, where a density falls to 0 at an end."""
+    ends = log == -np.inf
+    return np.where(ends, 0.0, np.exp(np.where(ends, 0.0, log)))
+
+
 def _log_share(share: Formula, rest: Formula) -> Formula:
     """Return the logarithm of a probability by the smaller one of itself and of the rest."""
 
@@ -69,7 +75,7 @@ def complete(symmetric: bool = False, **given: Formula) -> dict[str, Formula]:
         if "ppf" in made:
             made["isf"] = lambda q, *s, f=made["ppf"]: -f(q, *s)
     if "pdf" not in made:
-        made["pdf"] = lambda z, *s: np.exp(made["logpdf"](z, *s))
+        made["pdf"] = lambda z, *s: _exp(made["logpdf"](z, *s))
     if "cdf" in made and "sf" in made:
         made.setdefault("logcdf", _log_share(made["cdf"], made["sf"]))
         made.setdefault("logsf", _log_share(made["sf"], made["cdf"]))
@@ -159,11 +165,14 @@ LINE: dict[str, Any] = {"ends": (-np.inf, np.inf)}
 POSITIVE: dict[str, Any] = {
     "inside": lambda z, *_: z >= 0, "safe": 1.0, "ends": (0.0, np.inf),
 }  # fmt: skip
+#: With a density like a power of z near 0.
+CORNERED: dict[str, Any] = {**POSITIVE, "corner": lambda z, *_: z == 0}
 #: At 0 a logarithm is infinite.
 ABOVE: dict[str, Any] = {"inside": lambda z, *_: z > 0, "safe": 1.0, "ends": (0.0, np.inf)}
 UNIT: dict[str, Any] = {
     "inside": lambda z, *_: (z >= 0) & (z <= 1), "safe": 0.5, "ends": (0.0, 1.0),
 }  # fmt: skip
+CORNERS: dict[str, Any] = {**UNIT, "corner": lambda z, *_: (z == 0) | (z == 1)}
 
 
 def positive(*shapes: Any) -> Any:
@@ -200,13 +209,21 @@ row("hypsecant", complete(
     cdf=lambda z: 2 / math.pi * np.arctan(np.exp(z)),
     ppf=lambda q: np.log(np.tan(math.pi / 2 * q)), symmetric=True,
 ), **LINE)  # fmt: skip
+
+
+def _away(z: Any) -> Any:
+    """Return the absolute value, a constant at 0, where slopes of its powers may be infinite."""
+    return np.where(z == 0, 0.0, np.abs(z))
+
+
 row("gennorm", complete(
-    logpdf=lambda z, beta: np.log(0.5 * beta) - special.gammaln(1 / beta) - np.abs(z) ** beta,
+    logpdf=lambda z, beta: np.log(0.5 * beta) - special.gammaln(1 / beta) - _away(z) ** beta,
+    # In the middle, where the powers' base is 0, they are lines: slopes beyond are infinite.
     cdf=lambda z, beta: np.where(
-        z < 0, 0.5 * special.gammaincc(1 / beta, np.abs(z) ** beta),
-        0.5 + 0.5 * special.gammainc(1 / beta, np.abs(z) ** beta),
+        z == 0, 0.5 + z * 0.5 * beta / special.gamma(1 / beta), np.where(
+            z < 0, 0.5 * special.gammaincc(1 / beta, _away(z) ** beta),
+            0.5 + 0.5 * special.gammainc(1 / beta, _away(z) ** beta))
     ),
-    # In the middle, where the power's base is 0, it is a line: beyond, its slope is infinite.
     ppf=lambda q, beta: np.where(
         q == 0.5, (q - 0.5) * 2.0 / beta * special.gamma(1 / beta),
         np.sign(q - 0.5) * special.gammainccinv(
@@ -250,8 +267,8 @@ mapped("loggamma", GAMMA, lambda z, c: np.exp(z), lambda z, c: z, lambda u, c: n
 # ---------------------------------------------------------------- on a half-line
 
 row("expon", EXPONENTIAL, **POSITIVE)
-row("gamma", GAMMA, valid=positive, **POSITIVE)
-row("erlang", GAMMA, valid=positive, **POSITIVE)
+row("gamma", GAMMA, valid=positive, **CORNERED)
+row("erlang", GAMMA, valid=positive, **CORNERED)
 row("halfnorm", complete(
     logpdf=lambda z: NORMAL["logpdf"](z) + LOG_2,
     cdf=lambda z: special.erf(z * math.sqrt(0.5)), sf=lambda z: special.erfc(z * math.sqrt(0.5)),
@@ -270,7 +287,7 @@ row("halflogistic", complete(
 ), **POSITIVE)  # fmt: skip
 mapped("weibull_min", EXPONENTIAL, lambda z, c: z**c,
         lambda z, c: np.log(c) + special.xlogy(c - 1.0, z), lambda u, c: u ** (1 / c),
-        valid=positive, **POSITIVE)  # fmt: skip
+        valid=positive, **CORNERED)  # fmt: skip
 mapped("rayleigh", EXPONENTIAL, lambda z: 0.5 * z * z, np.log, lambda u: np.sqrt(2 * u),
         **POSITIVE)  # fmt: skip
 mapped("lomax", EXPONENTIAL, lambda z, c: c * np.log1p(z),
@@ -280,44 +297,54 @@ mapped("gompertz", EXPONENTIAL, lambda z, c: c * np.expm1(z), lambda z, c: np.lo
         lambda u, c: np.log1p(u / c), valid=positive, **POSITIVE)  # fmt: skip
 mapped("burr12", EXPONENTIAL, lambda z, c, d: d * np.log1p(z**c),
         lambda z, c, d: np.log(c * d) + special.xlogy(c - 1.0, z) - np.log1p(z**c),
-        lambda u, c, d: np.expm1(u / d) ** (1 / c), valid=positive, **POSITIVE)  # fmt: skip
+        lambda u, c, d: np.expm1(u / d) ** (1 / c), valid=positive, **CORNERED)  # fmt: skip
 mapped("pareto", EXPONENTIAL, lambda z, b: b * np.log(z), lambda z, b: np.log(b) - np.log(z),
         lambda u, b: np.exp(u / b), inside=lambda z, b: z >= 1, safe=1.0,
         valid=positive)  # fmt: skip
 mapped("genpareto", EXPONENTIAL, lambda z, c: log_over(c, z),
         lambda z, c: -np.log1p(c * z), lambda u, c: power_over(c, u),
-        logpdf=lambda z, c: np.where(c == -1, 0.0 * z, -(1 + c) * log_over(c, z)),
+        logpdf=lambda z, c: np.where((c == -1) & (z == 1), 0.0, -(1 + c) * log_over(c, z)),
         valid=np.isfinite,
-        inside=lambda z, c: (z >= 0) & (c * z >= -1),
+        inside=lambda z, c: (z >= 0) & (c * z >= -1), corner=lambda z, c: c * z == -1,
         safe=lambda c: 0.5 / (1 + np.abs(c)))  # fmt: skip
 mapped("genextreme", EXPONENTIAL, lambda z, c: np.exp(log_over(c, -z)),
-        lambda z, c: np.where(c == 1, 0.0, (1 - c) * log_over(c, -z)),
+        lambda z, c: np.where((c == 1) & (z == 1), 0.0, (1 - c) * log_over(c, -z)),
         lambda u, c: -power_over(c, np.log(u)),
-        falls=True, valid=np.isfinite, inside=lambda z, c: c * z <= 1, safe=0.0)  # fmt: skip
+        falls=True, valid=np.isfinite, inside=lambda z, c: (c * z < 1) | (c == 1) & (z == 1),
+        safe=0.0, corner=lambda z, c: c * z == 1)  # fmt: skip
 mapped("invweibull", EXPONENTIAL, lambda z, c: z**-c,
         lambda z, c: np.log(c) - (c + 1.0) * np.log(z), lambda u, c: u ** (-1 / c), falls=True,
         valid=positive, **ABOVE)  # fmt: skip
+
+
+def _burr_density(z: Any, c: Any, d: Any) -> Any:
+    low = z < 1
+    power, part = np.where(low, c * d, -c) - 1.0, np.where(low, z, 1 / z) ** c
+    return np.log(c * d) + special.xlogy(power, z) - (d + 1.0) * np.log1p(part)
+
+
 mapped("burr", EXPONENTIAL, lambda z, c, d: d * np.log1p(z**-c),
         lambda z, c, d: np.log(c * d) - (c + 1.0) * np.log(z) - np.log1p(z**-c),
-        lambda u, c, d: np.expm1(u / d) ** (-1 / c), falls=True, valid=positive,
-        **ABOVE)  # fmt: skip
+        lambda u, c, d: np.expm1(u / d) ** (-1 / c), falls=True, logpdf=_burr_density,
+        valid=positive, **CORNERED)  # fmt: skip
 mapped("weibull_max", EXPONENTIAL, lambda z, c: (-z) ** c,
         lambda z, c: np.log(c) + special.xlogy(c - 1.0, -z), lambda u, c: -(u ** (1 / c)),
-        falls=True, inside=lambda z, c: z <= 0, safe=-1.0, valid=positive)  # fmt: skip
+        falls=True, inside=lambda z, c: z <= 0, safe=-1.0, valid=positive,
+        corner=lambda z, c: z == 0)  # fmt: skip
 mapped("fisk", LOGISTIC, lambda z, c: c * np.log(z), lambda z, c: np.log(c) - np.log(z),
         lambda u, c: np.exp(u / c),
         logpdf=lambda z, c: np.log(c) + special.xlogy(c - 1.0, z) - 2 * np.log1p(z**c),
-        valid=positive, **POSITIVE)  # fmt: skip
+        valid=positive, **CORNERED)  # fmt: skip
 mapped("lognorm", NORMAL, lambda z, s: np.log(z) / s, lambda z, s: -np.log(s * z),
         lambda u, s: np.exp(s * u), valid=positive, **ABOVE)  # fmt: skip
 mapped("chi2", GAMMA, lambda z, df: z / 2, lambda z, df: -LOG_2 + 0 * z, lambda u, df: 2 * u,
-        of=lambda df: (df / 2,), valid=positive, **POSITIVE)  # fmt: skip
+        of=lambda df: (df / 2,), valid=positive, **CORNERED)  # fmt: skip
 mapped("chi", GAMMA, lambda z, df: z * z / 2, lambda z, df: np.log(z),
         lambda u, df: np.sqrt(2 * u), of=lambda df: (df / 2,),
         logpdf=lambda z, df: (
             (1 - df / 2) * LOG_2 - special.gammaln(df / 2) + special.xlogy(df - 1.0, z) - z * z / 2
         ),
-        valid=positive, **POSITIVE)  # fmt: skip
+        valid=positive, **CORNERED)  # fmt: skip
 mapped("maxwell", GAMMA, lambda z: z * z / 2, np.log, lambda u: np.sqrt(2 * u),
         of=lambda: (1.5,), logpdf=lambda z: LOG_2 - LOG_ROOT_2PI + 2 * np.log(z) - z * z / 2,
         **POSITIVE)  # fmt: skip
@@ -327,7 +354,7 @@ mapped("nakagami", GAMMA, lambda z, nu: nu * z * z, lambda z, nu: np.log(2 * nu 
             LOG_2 + special.xlogy(nu, nu) - special.gammaln(nu) + special.xlogy(2 * nu - 1, z)
             - nu * z * z
         ),
-        valid=positive, **POSITIVE)  # fmt: skip
+        valid=positive, **CORNERED)  # fmt: skip
 row("gengamma", complete(
     logpdf=lambda z, a, c: (
         np.log(np.abs(c)) + special.xlogy(a * c - 1.0, z) - z**c - special.gammaln(a)
@@ -341,10 +368,12 @@ row("gengamma", complete(
         np.where(c > 0, special.gammainccinv(a, q), special.gammaincinv(a, q)) ** (1 / c)
     ),
 ), inside=lambda z, a, c: (z > 0) | ((z == 0) & (c > 0)), safe=1.0, ends=(0.0, np.inf),
-   valid=lambda a, c: (a > 0) & (np.abs(c) > 0),
+   valid=lambda a, c: (a > 0) & (np.abs(c) > 0), corner=lambda z, a, c: z == 0,
 )  # fmt: skip
 mapped("invgamma", GAMMA, lambda z, a: 1 / z, lambda z, a: -2 * np.log(z), lambda u, a: 1 / u,
-        falls=True, of=lambda a: (a,), valid=positive, **ABOVE)  # fmt: skip
+        falls=True, of=lambda a: (a,), valid=positive,
+        logpdf=lambda z, a: -(a + 1.0) * np.log(z) - 1 / z - special.gammaln(a),
+        **ABOVE)  # fmt: skip
 mapped("levy", GAMMA, lambda z: 0.5 / z, lambda z: -LOG_2 - 2 * np.log(z), lambda u: 0.5 / u,
         falls=True, of=lambda: (0.5,), **ABOVE)  # fmt: skip
 
@@ -380,7 +409,7 @@ row("rice", complete(
 ), valid=lambda b: b >= 0, **ABOVE)  # fmt: skip
 
 
-def _beta_of_odds(name: str, rate: Formula, of: Formula) -> None:
+def _beta_of_odds(name: str, rate: Formula, of: Formula, **support: Any) -> None:
     """Enter the distribution of odds ``x/(1 - x)``, over a rate, where x has beta's.
 
     Each side by the share that is not near 1.
@@ -421,30 +450,31 @@ def _beta_of_odds(name: str, rate: Formula, of: Formula) -> None:
         sf=probability(special.betaincc, special.betainc),
         ppf=quantile(special.betaincinv, special.betainccinv),
         isf=quantile(special.betainccinv, special.betaincinv),
-    ), valid=positive, **POSITIVE)  # fmt: skip
+    ), valid=positive, **support)  # fmt: skip
 
 
-_beta_of_odds("f", lambda dfn, dfd: dfn / dfd, lambda dfn, dfd: (dfn / 2, dfd / 2))
-_beta_of_odds("betaprime", lambda a, b: np.ones_like(a), lambda a, b: (a, b))
+_beta_of_odds("f", lambda dfn, dfd: dfn / dfd, lambda dfn, dfd: (dfn / 2, dfd / 2), **CORNERED)
+_beta_of_odds("betaprime", lambda a, b: np.ones_like(a), lambda a, b: (a, b), **ABOVE)
 
 # ---------------------------------------------------------------- on an interval
 
 row("uniform", UNIFORM, **UNIT)
-row("beta", BETA, valid=positive, **UNIT)
+row("beta", BETA, valid=positive, **CORNERS)
 row("arcsine", complete(
     logpdf=lambda z: -math.log(math.pi) - 0.5 * (np.log(z) + np.log1p(-z)),
     cdf=lambda z: 2 / math.pi * np.arcsin(np.sqrt(z)),
     sf=lambda z: 2 / math.pi * np.arccos(np.sqrt(z)),
     ppf=lambda q: np.sin(math.pi / 2 * q) ** 2, isf=lambda q: np.cos(math.pi / 2 * q) ** 2,
-), **UNIT)  # fmt: skip
+), **CORNERS)  # fmt: skip
 mapped("powerlaw", EXPONENTIAL, lambda z, a: -a * np.log(z),
         lambda z, a: np.log(a) - np.log(z), lambda u, a: np.exp(-u / a), falls=True,
         logpdf=lambda z, a: np.log(a) + special.xlogy(a - 1.0, z), valid=positive,
-        **UNIT)  # fmt: skip
+        **CORNERS | {"inside": lambda z, a: (z <= 1) & ((z > 0) | (z == 0) & (a >= 1))}
+       )  # fmt: skip
 mapped("johnsonsb", NORMAL, lambda z, a, b: a + b * special.logit(z),
         lambda z, a, b: np.log(b) - np.log(z) - np.log1p(-z),
         lambda u, a, b: special.expit((u - a) / b), valid=lambda a, b: (b > 0) & (a == a),
-        inside=lambda z, *_: (z > 0) & (z < 1))  # fmt: skip
+        inside=lambda z, *_: (z > 0) & (z < 1), ends=(0.0, 1.0))  # fmt: skip
 mapped("loguniform", UNIFORM, lambda z, a, b: np.log(z / a) / np.log(b / a),
         lambda z, a, b: -np.log(z) - np.log(np.log(b / a)),
         lambda u, a, b: a * np.exp(u * np.log(b / a)), inside=lambda z, a, b: (z >= a) & (z <= b),
@@ -457,15 +487,19 @@ row("truncexpon", complete(
 ), inside=lambda z, b: (z >= 0) & (z <= b), safe=lambda b: 0.5 * b, valid=positive)  # fmt: skip
 row("triang", complete(
     logpdf=lambda z, c: LOG_2 + np.log(_corner(z, c)),
-    cdf=lambda z, c: np.where(z < c, z * _corner(z, c), 1 - (1 - z) * _corner(z, c)),
-    sf=lambda z, c: np.where(z < c, 1 - z * _corner(z, c), (1 - z) * _corner(z, c)),
+    cdf=lambda z, c: np.where(_left(z, c), z * _corner(z, c), 1 - (1 - z) * _corner(z, c)),
+    sf=lambda z, c: np.where(_left(z, c), 1 - z * _corner(z, c), (1 - z) * _corner(z, c)),
     ppf=lambda q, c: np.where(q < c, np.sqrt(c * q), 1 - np.sqrt((1 - c) * (1 - q))),
 ), valid=lambda c: (c >= 0) & (c <= 1), **UNIT)  # fmt: skip
 
 
+def _left(z: Any, c: Any) -> Any:
+    return (z < c) | (c == 1)
+
+
 def _corner(z: Any, c: Any) -> Any:
     """Return half the triangular density."""
-    left = (z < c) | (c == 1)
+    left = _left(z, c)
     return np.where(left, z, 1 - z) / np.where(left, c, np.where(c == 1, 1.0, 1 - c))
 
 
@@ -476,6 +510,7 @@ def _log_mass(a: Any, b: Any) -> Any:
     """
     right = a > 0
     low, high = np.where(right, -b, a), np.where(right, -a, b)
+    low = np.maximum(low, -1e150)  # Of -inf the logarithm's slope is infinite.
     one_side = high <= 0
     top, bottom = (
         special.log_ndtr(np.where(one_side, x, y)) for x, y in ((high, -1.0), (low, -2.0))
@@ -488,9 +523,10 @@ def _log_mass(a: Any, b: Any) -> Any:
 
 row("truncnorm", complete(
     logpdf=lambda z, a, b: NORMAL["logpdf"](z) - _log_mass(a, b),
-    cdf=lambda z, a, b: np.exp(_log_mass(a, z) - _log_mass(a, b)),
-    sf=lambda z, a, b: np.exp(_log_mass(z, b) - _log_mass(a, b)),
+    cdf=lambda z, a, b: _exp(_log_mass(a, z) - _log_mass(a, b)),
+    sf=lambda z, a, b: _exp(_log_mass(z, b) - _log_mass(a, b)),
 ), inside=lambda z, a, b: (z >= a) & (z <= b), valid=lambda a, b: a < b,
+   corner=lambda z, a, b: (z == a) | (z == b),
    safe=lambda a, b: np.clip(0.5 * (np.maximum(a, -1e300) + np.minimum(b, 1e300)), a, b),
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ import scipy.stats
 from ._distribution import MOMENTS, Distribution, Moments
 from ._distributions import (
     ABOVE,
+    CORNERED,
     DISTRIBUTIONS,
     EXPONENTIAL,
     LINE,
@@ -153,7 +154,10 @@ def _gamma_near_normal(u: Any, alpha: Any, skew: Any) -> Any:
     rest = np.where(large, (1 - (1 - 2 / (7 * a * a)) / (30 * a * a)) / (12 * a),
                     special.gammaln(b) - (b - 0.5) * np.log(b) + b - LOG_ROOT_2PI)  # fmt: skip
     past = u / alpha - 1
-    return alpha * (np.log1p(past) - past) - np.log1p(past) - LOG_ROOT_2PI - rest
+    log = np.log1p(past)
+    end = special.xlog1py(alpha - 1, past) - alpha * past
+    body = np.where(u == 0, end, alpha * (log - past) - log)
+    return body - LOG_ROOT_2PI - rest
 
 
 def _tail(up: bool) -> Formula:
@@ -185,7 +189,8 @@ row("pearson3", complete(
     ),
     cdf=_tail(False), sf=_tail(True), ppf=_pearson_quantile,
     isf=lambda q, s: -_pearson_quantile(q, -s),
-), inside=lambda z, s: 1 + 0.5 * s * z > 0, safe=0.0, valid=np.isfinite, **LINE)  # fmt: skip
+), inside=lambda z, s: 1 + 0.5 * s * z >= 0, safe=0.0,
+    corner=lambda z, s: 1 + 0.5 * s * z == 0, valid=np.isfinite, **LINE)  # fmt: skip
 
 # ---------------------------------------------------------------- on a part of it
 
@@ -193,10 +198,19 @@ mapped("gibrat", NORMAL, np.log, lambda z: -np.log(z), np.exp, **ABOVE)
 mapped("fatiguelife", NORMAL, lambda z, c: (np.sqrt(z) - 1 / np.sqrt(z)) / c,
        lambda z, c: np.log1p(z) - np.log(2 * c) - 1.5 * np.log(z),
        lambda u, c: np.exp(2 * np.arcsinh(0.5 * c * u)), valid=positive, **ABOVE)  # fmt: skip
+
+
+def _weibull_power(z: Any, a: Any, c: Any) -> Any:
+    """By powers of z near 0, where the share ``1 - exp(-z**c)`` is one, nearly."""
+    low, u = z < 1, z**c
+    log = np.where(low, np.log(special.exprel(-np.where(low, u, 1.0))), log1mexp(u))
+    return np.log(a * c) + special.xlogy(np.where(low, a * c, c) - 1, z) - u + (a - 1) * log
+
+
 mapped("exponweib", EXPONENTIAL, lambda z, a, c: -a * log1mexp(z**c),
        lambda z, a, c: np.log(a * c) + (c - 1) * np.log(z) - z**c - log1mexp(z**c),
-       lambda u, a, c: (-log1mexp(u / a)) ** (1 / c), falls=True, valid=positive,
-       **ABOVE)  # fmt: skip
+       lambda u, a, c: (-log1mexp(u / a)) ** (1 / c), falls=True, logpdf=_weibull_power,
+       valid=positive, **CORNERED)  # fmt: skip
 row("foldnorm", complete(
     logpdf=lambda z, c: NORMAL["logpdf"](z - c) + np.log1p(np.exp(-2 * c * z)),
     cdf=lambda z, c: special.ndtr(z - c) - special.ndtr(-z - c),
@@ -214,8 +228,8 @@ mapped("bradford", UNIFORM, lambda z, c: np.log1p(c * z) / np.log1p(c),
        lambda u, c: np.expm1(u * np.log1p(c)) / c, valid=positive, **UNIT)  # fmt: skip
 row("semicircular", complete(
     logpdf=lambda z: math.log(2 / math.pi) + 0.5 * np.log1p(-z * z),
-    cdf=lambda z: 0.5 + (z * np.sqrt(1 - z * z) + np.arcsin(z)) / math.pi, symmetric=True,
-), inside=lambda z: np.abs(z) <= 1, safe=0.0)  # fmt: skip
+    cdf=lambda z: special.betainc(1.5, 1.5, 0.5 * (1 + z)), symmetric=True,
+), inside=lambda z: np.abs(z) <= 1, safe=0.0, corner=lambda z: np.abs(z) == 1)  # fmt: skip
 _like = DISTRIBUTIONS["loguniform"]
 DISTRIBUTIONS["reciprocal"] = Distribution(
     scipy.stats.reciprocal, _like.formulas, inside=_like.inside, safe=_like.safe, valid=_like.valid
