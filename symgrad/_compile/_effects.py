@@ -112,18 +112,21 @@ class Effects:
             if not same_parts(now, before):
                 _put_numbers(holder, now, DEPTH)
 
+    def kept(self) -> Iterator[Traced]:
+        """Yield the values of the trace that have been kept, however deep."""
+        for holder, before in self._before:
+            now = holder.parts()
+            if not same_parts(now, before):
+                old = {id(value) for _, value in before}
+                yield from _traced([value for _, value in now if id(value) not in old], DEPTH)
+
     def keep_any_of(self, values: Sequence[Any]) -> bool:
         """Tell whether something made of traced ``values`` alone has been kept."""
         nodes = {x.node for x in flatten_traced(tuple(values))[0] if isinstance(x, Traced)}
-        for holder, before in self._before:
-            now = holder.parts()
-            if same_parts(now, before):
-                continue
-            old = {id(value) for _, value in before}
-            for found in _traced([value for _, value in now if id(value) not in old], DEPTH):
-                inputs = {x for x in topological([found.node]) if isinstance(x, Input)}
-                if inputs and inputs <= nodes:
-                    return True
+        for found in self.kept():
+            inputs = {x for x in topological([found.node]) if isinstance(x, Input)}
+            if inputs and inputs <= nodes:
+                return True
         return False
 
 
@@ -233,7 +236,8 @@ def _notes(old: Any, new: Any) -> bool:
         return type(new) is not bool and bool(old != new)
     if isinstance(old, _ARRAYS) and isinstance(new, _ARRAYS):
         return old.ndim == new.ndim == 1 and bool(new.shape[0] == old.shape[0] + 1)
-    return type(old) is type(new) in (list, tuple, str) and new[: len(old)] == old != new
+    longer = type(old) is type(new) in (list, tuple, str) and len(new) > len(old)
+    return longer and bool(new[: len(old)] == old)
 
 
 _ARRAYS, _NUMBERS = (np.ndarray, Traced), (int, float, np.integer, np.floating)

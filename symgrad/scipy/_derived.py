@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import scipy
@@ -40,6 +41,7 @@ from ._makers import (
     value_and_gradient_of,
     value_of,
 )
+from ._noting import LEAVING
 
 
 def _bound(f: Callable[..., Any], heads: Any, tails: Any, named: Any, spread: bool, x: Any) -> Any:
@@ -65,7 +67,9 @@ class Derived:
 
     Notes
     -----
-    Its methods ignore what SciPy passes besides x: that is bound already.
+    Its methods ignore what SciPy passes besides x: that is bound already. Values of a function
+    that leaves some of what it computes in the user's objects are its own, on numbers: compiled
+    code leaves nothing there, and others (a ``callback``) may look.
     """
 
     def __init__(
@@ -90,7 +94,7 @@ class Derived:
         if _are_arguments((*first, *tails, *last.values())):
             form = (len(first), tuple(last), spread)
             self._ways.insert(0, (base, form, (*first, *tails, *last.values())))
-        self._at_start = self._by_differences = False
+        self._at_start = self._by_differences = self._leaves = False
         self._count: int | None = None
         self._last: dict[str, tuple[Any, Any]] = {}
         self._lent: dict[int, Lent | None] = {}
@@ -114,7 +118,7 @@ class Derived:
 
     def fun(self, x: Any, *_: Any, **__: Any) -> Any:
         """Return the value of a scalar function."""
-        return self._value_and_gradient(x)[0]
+        return self._left(x, self._value_and_gradient(x)[0])
 
     def gradient(self, x: Any, *_: Any, **__: Any) -> Any:
         """Return the gradient of a scalar function, of the shape of x."""
@@ -142,7 +146,7 @@ class Derived:
         ShapeError
             If there are not as many as at the first point: SciPy would not always notice.
         """
-        found = self._once(value_of, x, lambda: self.plain(x))
+        found = self._left(x, self._once(value_of, x, lambda: self.plain(x)))
         if self._count is None:
             self._count = np.size(found)
         elif np.size(found) != self._count:
@@ -180,6 +184,10 @@ class Derived:
         )
         return found
 
+    def _left(self, x: Any, value: Any) -> Any:
+        """Return the value at x, computed on numbers if the function leaves any."""
+        return self.plain(x) if self._leaves and not self._by_differences else value
+
     # -- by compiled code, or by differences
 
     def _once(self, maker: Callable[..., Function], x: Any, instead: Callable[[], Any]) -> Any:
@@ -206,11 +214,15 @@ class Derived:
         reason = None
         for k, (function, form, rest) in enumerate(self._ways):
             try:
-                found = self._compiled(function, maker, *form)(*at, *rest)
+                LEAVING.seen, compiled = False, self._compiled(function, maker, *form)
+                found = compiled(*at, *rest)
             except Exception as why:  # noqa: BLE001 - whatever keeps it from being traced
                 reason = reason or why
             else:
                 del self._ways[:k]
+                if LEAVING.seen:
+                    _LEAVING.add(compiled)
+                self._leaves = self._leaves or compiled in _LEAVING
                 return found
         self._fall_back(point, reason)
         return instead()
@@ -246,6 +258,10 @@ class Derived:
         if self._at_start:
             raise _RefusedError from why
         self._by_differences = True
+
+
+#: What is compiled of functions that leave values in the user's objects.
+_LEAVING: WeakSet[Function] = WeakSet()
 
 
 class _RefusedError(Exception):

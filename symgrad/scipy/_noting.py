@@ -6,6 +6,7 @@ and so are those that read what an earlier call has left: the best value, a movi
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -24,11 +25,21 @@ _REMEMBERS = (
 )
 
 
+class _Leaving(threading.local):
+    """Whether a function that was traced since this was False leaves values in objects."""
+
+    seen = False
+
+
+LEAVING = _Leaving()
+
+
 def noting(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that is refused while it is traced if it notes its calls.
 
     What it sets anew in each call (a simulator's clock) is changed by the first one alone, or is
-    not read before it is set.
+    not read before it is set. The values of the trace are taken out of it again, and
+    ``LEAVING.seen``: a call on numbers is then to leave those.
 
     Raises
     ------
@@ -52,6 +63,9 @@ def noting(function: Callable[..., Any]) -> Callable[..., Any]:
             except Exception:  # noqa: BLE001 - whatever the user's code makes of it
                 effects.undo()
                 raise refused(TraceError(_REMEMBERS)) from None
+        if any(True for _ in effects.kept()):
+            effects.undo()
+            LEAVING.seen = True
         return found
 
     return called

@@ -16,6 +16,7 @@ from .._graph import warn_user
 from .._state import PLAIN, now
 from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
 from ._given import with_branches
+from ._noting import LEAVING
 from ._ode_at_once import solved_again, solved_at_once
 from ._ode_methods import NEWTON, Tsit5
 from ._ode_programs import programs_for, structured
@@ -134,7 +135,7 @@ def solve_ivp(
         except SymgradError:  # said below
             found = None
         if found is not None and not (found.status < 0 and _may_raise(fun)):
-            return found
+            return _left(found, fun, vectorized, args)
     options.pop("memory", None)
     if method == "Rodas5P":  # it finds bands by itself
         options = {k: v for k, v in options.items() if k not in BAND}
@@ -151,7 +152,7 @@ def solve_ivp(
         if found.message == TOO_SMALL and _may_raise(fun):
             like = Tsit5 if method == "Tsit5" else ALIKE.get(method, method)
             plainly(fun, like, **of_scipy)
-        return found
+        return _left(found, fun, vectorized, args)
 
     kind = COMPILED.get(method) if isinstance(method, str) else None
     if kind is None and not _is_solver(method):
@@ -167,7 +168,7 @@ def solve_ivp(
         if kind is None:
             like = ALIKE.get(method, method)
             function, options = _filled(fun, given, like, t_span, y0, vectorized, options)
-            return plainly(function, like, **options)
+            return _left(plainly(function, like, **options), fun, vectorized, args)
         start = np.array(y0)  # that a function writes to its state is found out after some calls
         if not dense_output and events is None:
             found = solved_at_once(kind, fun, t_span, start, t_eval, vectorized, given, options)
@@ -184,6 +185,13 @@ def solve_ivp(
             NotCompiledWarning,
         )
         return found
+
+
+def _left(found: Any, fun: Any, vectorized: bool, args: Any) -> Any:
+    """Return a solution, at whose end the function leaves numbers in the user's objects, if any."""
+    if LEAVING.seen and len(found.t):
+        fun(found.t[-1], found.y[:, -1:] if vectorized else found.y[:, -1].copy(), *_tuple(args))
+    return found
 
 
 def _is_solver(method: Any) -> bool:

@@ -25,7 +25,7 @@ from .._api._sparse_body import sparse_body
 from .._api._transforms import compile as compiled
 from .._api._transforms import vmap
 from ..errors import SparsityWarning, SymgradError
-from ._noting import noting
+from ._noting import LEAVING, noting
 from ._ode_loop import TOO_SMALL, Control, State, begun, interpolant, march, next_length, visit
 from ._ode_methods import METHODS, NEWTON, Rosenbrock
 from ._ode_newton import Progress
@@ -80,6 +80,8 @@ class Held:
 
     def __init__(self) -> None:
         self.lock, self.ways = threading.RLock(), WAYS
+        #: Whether it leaves values in the user's objects, which compiled code does not.
+        self.leaves = False
         #: The function that is held in the first of the ways, if a call has succeeded.
         self.held: Callable[..., Any] | None = None
 
@@ -92,7 +94,9 @@ class Held:
                     if not is_same(self.held, fun):  # or after a way that failed
                         self.hold(way(fun))
                     self.held = None
+                    LEAVING.seen = False
                     found = function(*args)
+                    self.leaves = LEAVING.seen = self.leaves or LEAVING.seen
                 except SymgradError as error:
                     first = first or error
                 else:
