@@ -21,6 +21,7 @@ from .._api._transforms import compile as compiled
 from .._forks import late_module
 from .._state import now
 from ..errors import MissingExtraError, ShapeError, SparsityWarning, UnsupportedError
+from ._noting import LEAVING, noting
 from ._ode_programs import KEPT, Held, codes_of
 from ._ode_run import FINISHED, TOO_SMALL
 from ._ode_steps import OdeResult, checked_times
@@ -51,10 +52,10 @@ class _Residuals(Held):
 
         # ``held`` by its name in each: it is adapted where a traced function itself reads it.
         def residual(t: Any, y: Any, yp: Any, *args: Any) -> Any:
-            return residual_of(held, args)(t, y, yp)
+            return residual_of(noting(held), args)(t, y, yp)
 
         def along(t: Any, y: Any, yp: Any, ratio: Any, origin: Any, *args: Any) -> Any:
-            return residual_of(held, args)(t, y, yp + ratio * (y - origin))
+            return residual_of(noting(held), args)(t, y, yp + ratio * (y - origin))
 
         def hold(fun: Callable[..., Any]) -> None:
             nonlocal held
@@ -164,6 +165,8 @@ def solve_dae(
             **problem.matrices(t0, y, slope), **problem.start(t0, tf, y, slope, consistent),
         )  # fmt: skip
     rows, message = _steps(solver, (t0, y, slope), tf, times, int(max_steps))
+    if LEAVING.seen and rows:  # numbers of the last call, as compiled code leaves none
+        fun(*rows[-1], *args)
     if times is not None and t0 not in times[:1]:
         rows = rows[1:]
     t, states, slopes = (np.array([row[k] for row in rows]) for k in range(3))

@@ -24,6 +24,8 @@ import scipy.optimize
 from .._api._at_values import remembered
 from .._api._lent import Lent, borrowed
 from .._compile import Function
+from .._compile._effects import Effects
+from .._compile._reads import read_by
 from .._graph import warn_user
 from .._trace import as_leaf, flatten
 from ..errors import DifferencesWarning, ShapeError, SymgradError
@@ -241,14 +243,18 @@ class Derived:
     def _fall_back(self, x: Any, why: Any) -> None:
         """Take differences from now on, with a warning; at the first point SciPy is to do that.
 
-        Where the user's own function fails, its error is what the user is to see.
+        Where the user's own function fails, its error is what the user is to see. Its counters and
+        lists do not note this call.
         """
+        effects = Effects(read_by(self.plain))
         try:
             value = self.plain(x)
         except Exception as error:
             if self._at_start:
                 raise _RefusedError from error
             raise
+        finally:
+            effects.undo()
         if not (self._at_start and self.scalar and np.size(value) != 1):  # SciPy's error
             warn_user(
                 f"{self.solver} takes derivatives of {self.name} by differences, since it cannot "

@@ -15,6 +15,7 @@ from ..errors import ArgumentError, ShapeError
 from . import _minimize_traced as traced
 from ._derived import Derived
 from ._given import as_tuple, solver, start_of, unless_traced
+from ._noting import noting
 
 #: Methods of ``minimize`` that take a gradient; a Hessian; only products with it if it is large.
 _GRADIENT = frozenset(("cg", "bfgs", "l-bfgs-b", "tnc", "slsqp"))
@@ -207,16 +208,20 @@ def _by_ipopt(
         bounds=_pair(bounds, x.size),
         limits=([p[2] for p in parts], [p[3] for p in parts]) if parts else None,
     )  # fmt: skip
-    return problem.solve(callback=callback, options=given)
+    found = problem.solve(callback=callback, options=given)
+    # What they leave in the user's objects are to be numbers, and compiled code leaves none.
+    for f, more in ((fun, as_tuple(args)), *(p[:2] for p in parts)):
+        f(found.x, *more)
+    return found
 
 
 def _with(f: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
-    return f(x, *args)
+    return noting(f)(x, *args)
 
 
 def _together(given: Any, *functions_and_x: Any) -> list[Any]:
     *functions, x = functions_and_x
-    return [as_array(g(x, *args)) for g, args in zip(functions, given, strict=True)]
+    return [as_array(noting(g)(x, *args)) for g, args in zip(functions, given, strict=True)]
 
 
 def _product(A: Any, x: Any) -> Any:
