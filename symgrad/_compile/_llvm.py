@@ -206,17 +206,23 @@ def optimize(module: Any, machine: Any, level: int | None = None) -> Any:
     simd = [f for f in module.functions if f.name.startswith(SIMD_PREFIX)]
     for function in (*parts, *simd):
         function.linkage = "internal"
-    inlined = _inlined(str(module)) if parts else ()
+    if not (parts or simd):
+        return module
+    text = str(module)
+    calls = Counter(_CALLED.findall(text))
+    inlined = _inlined(text, calls) if parts else ()
     for function in parts:
         if function.name in inlined:
             function.add_function_attribute("alwaysinline")
-    if parts or simd:
-        # Each run leaves callbacks in its builder that refer to what is gone after it.
-        with _without(ALIASES):
-            _put_together(
-                module, llvm.create_pass_builder(machine, options), bool(parts), bool(simd)
-            )
+    vectors = any(f.name in calls and _has(f, b"alwaysinline") for f in simd)
+    # Each run leaves callbacks in its builder that refer to what is gone after it.
+    with _without(ALIASES):
+        _put_together(module, llvm.create_pass_builder(machine, options), bool(parts), vectors)
     return module
+
+
+def _has(function: Any, attribute: bytes) -> bool:
+    return any(attribute in group for group in function.attributes)
 
 
 def _parts(module: Any) -> list[Any]:
@@ -229,17 +235,16 @@ def _parts(module: Any) -> list[Any]:
         for f in module.functions
         if f.linkage is llvm.Linkage.internal
         and not f.name.startswith(SIMD_PREFIX)
-        and not any(b"noinline" in group for group in f.attributes)
+        and not _has(f, b"noinline")
     ]
     nested = any(f.name.endswith(".run") and f.name.count(".task") > 1 for f in found)
     return found if nested else []
 
 
-def _inlined(text: str) -> set[str]:
+def _inlined(text: str, calls: Counter[str]) -> set[str]:
     """Return the functions of a module to put into their callers: of one caller, or short."""
-    calls, found = Counter(_CALLED.findall(text)), set[str]()
-    sizes: dict[str, int] = {}
-    for function in _DEFINED.finditer(text):  # each before its callers
+    found, sizes = set[str](), dict[str, int]()
+    for function in reversed([*_DEFINED.finditer(text)]):  # each before its callers
         name, body = function.groups()
         sizes[name] = body.count("\n") + sum(sizes[f] for f in _CALLED.findall(body) if f in found)
         if calls[name] == 1 or sizes[name] <= SHORT:
@@ -259,14 +264,14 @@ def _run(passes: Any, module: Any, builder: Any) -> None:
         passes.detach()
 
 
-def _put_together(module: Any, builder: Any, parts: bool, simd: bool) -> None:
+def _put_together(module: Any, builder: Any, parts: bool, vectors: bool) -> None:
     """Put functions into callers, SIMD functions into vector loops; drop what is left over."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     if parts:
         passes.add_sroa_pass()  # what they pass each other in memory is then in registers
-    if simd:
-        passes.add_new_gvn_pass()  # equal work of several functions
+    if vectors:
+        passes.add_new_gvn_pass()  # equal work of several SIMD functions
     passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     passes.add_dead_code_elimination_pass()

@@ -130,12 +130,16 @@ class Module:
             yield f"{name} = internal constant [{len(numbers)} x double] [{texts}]"
 
     def text(self) -> str:
-        """Return the whole module as LLVM assembly."""
+        """Return the whole module as LLVM assembly.
+
+        A function stands after its callers: LLVM then puts it into what has been put into its
+        own caller before, so that no instruction is copied more than once.
+        """
         simd: Iterable[str] = self.definitions.values()
         if self.inlined > MOST_INLINED:
             simd = (text.replace("alwaysinline", "noinline", 1) for text in simd)
         functions = list(written_once(self.functions, self.loops, self.attribute("noinline")))
-        parts = [self.few, *self._tables(), *self.pointers.values(), *simd, *functions]
+        parts = [self.few, *self._tables(), *self.pointers.values(), *simd, *reversed(functions)]
         parts += self.declarations.values()
         parts += [f"attributes #{n} = {{ {text} }}" for text, n in self.attributes.items()]
         parts += ["!0 = distinct !{}", '!1 = !{!"llvm.loop.parallel_accesses", !0}']
