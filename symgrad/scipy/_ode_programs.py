@@ -126,7 +126,7 @@ class Programs(Held):
         held: Callable[..., Any] = RightHandSide
 
         def sized(y: Any) -> Any:
-            return y if size is None else np.reshape(y, (size,))
+            return y if size is None else np.reshape(y, (*y.shape[:-1], size))
 
         count = arrays_of(kind)
 
@@ -145,7 +145,7 @@ class Programs(Held):
             control, terms = Control(bound, rtol, atol, longest), terms_of(args[:count])
             slope = RightHandSide(noting(held), args[count:], vectorized)
             start = judged(begun(terms, slope, t, sized(y), h, rejected, control))
-            rows = times, states, tries
+            rows = times, sized(states), tries
             state, written, *rows = march(terms, slope, start, control, most, rows)
             return (*left(terms, state, written), *rows)
 
@@ -157,7 +157,7 @@ class Programs(Held):
             control = Control(bound, rtol, atol, longest)
             slope = RightHandSide(noting(held), args[count:], vectorized).inline
             start = rule.begun(slope, system, t, sized(y), h, control)
-            rows = times, states, kept, numbers
+            rows = times, sized(states), sized(kept), numbers
             state, written, *rows = march_anew(rule, slope, system, start, control, most, rows)
             return (_told(state.at, written), *rows)
 
