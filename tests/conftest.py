@@ -40,7 +40,7 @@ settings.register_profile("explore", max_examples=1000, print_blob=True, **_comm
 import numpy as np  # noqa: E402
 
 import symgrad as sg  # noqa: E402
-from symgrad._compile._cache import loaded  # noqa: E402
+from symgrad._compile._cache import loaded_quickly  # noqa: E402
 from symgrad._op import Op, registry  # noqa: E402
 from symgrad._runtime import load_memory, load_pool  # noqa: E402
 
@@ -184,8 +184,8 @@ def pytest_collection_finish() -> None:
 @pytest.fixture
 def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty kernel cache for one test alone."""
-    load_memory(loaded)  # once a process: they are not to appear in this cache
-    load_pool(loaded)
+    load_memory(loaded_quickly)  # once a process: they are not to appear in this cache
+    load_pool(loaded_quickly)
     folder = tmp_path / "cache"
     monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(folder))
     return folder

@@ -33,7 +33,7 @@ from .._state import now
 from ..errors import DataError
 from ._code import Code, compile_code, load_object
 from ._files import read_files, write_files
-from ._llvm import emit
+from ._llvm import emit, quick_object
 from ._private import discard, private_folder
 
 #: The file with the assembly that is linked into callers in Numba's world.
@@ -211,6 +211,11 @@ def cached_object(text: str, make: Callable[[str], bytes] = emit) -> bytes:
 def loaded(text: str) -> Any:
     """Return the engine of a module without loops to optimise; its code is in the cache."""
     return load_object(cached_object(text))
+
+
+def loaded_quickly(text: str) -> Any:
+    """Return the engine of a module of a few instructions beside what calls it."""
+    return load_object(cached_object(text, quick_object))
 
 
 @lru_cache(maxsize=1024)

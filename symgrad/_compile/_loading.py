@@ -21,7 +21,7 @@ from .._runtime import bind_symbol, load_memory, load_pool
 from .._runtime._threads import RUN
 from .._schedule import Program
 from .._state import within
-from ._cache import cached_code, loaded
+from ._cache import cached_code, loaded, loaded_quickly
 from ._code import Code, keep_constants, load
 
 #: OpenBLAS's names of the kernels that it has for registers of 64 bytes.
@@ -80,9 +80,9 @@ def load_product(symbol: str) -> None:
 
 def loaded_code(code: Code, threads: int) -> Callable[..., Any]:
     """Load the code, and what it calls; return its Python function."""
-    load_memory(loaded)
+    load_memory(loaded_quickly)
     if RUN in code.symbols:
-        load_pool(loaded)
+        load_pool(loaded_quickly)
     for symbol in products.SYMBOLS.intersection(code.symbols):
         load_product(symbol)
     function = load(code, threads)

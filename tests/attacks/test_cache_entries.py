@@ -21,7 +21,7 @@ import pytest
 
 import symgrad as sg
 from symgrad._compile import _private
-from symgrad._compile._cache import loaded
+from symgrad._compile._cache import loaded_quickly
 from symgrad._runtime import load_memory, load_pool
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
@@ -165,8 +165,8 @@ def damage(cache: Path, rng: np.random.Generator) -> None:
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a cache that is not damaged."""
-    load_memory(loaded)  # once a process: what children inherit is not read again
-    load_pool(loaded)
+    load_memory(loaded_quickly)  # once a process: what children inherit is not read again
+    load_pool(loaded_quickly)
     cache = tmp_path_factory.mktemp("cache") / "filled"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SYMGRAD_CACHE_DIR", str(cache))

@@ -313,9 +313,9 @@ def passed(node: Any) -> str:
 
 def compiled(program: Program) -> Callable[..., Any]:
     code = machine.compile_code(lower(program), [passed(n) for n in program.inputs])
-    load_memory(_cache.loaded)
+    load_memory(_cache.loaded_quickly)
     if _threads.RUN in code.symbols:
-        load_pool(_cache.loaded)
+        load_pool(_cache.loaded_quickly)
     for symbol in products.SYMBOLS.intersection(code.symbols):
         load_product(symbol)
     return machine.load(code, 1)
