@@ -32,6 +32,9 @@ STACK = 1 << 14
 #: Turns that an example is supposed to take, for how much work there is to share.
 TURNS = 16
 
+#: Fewer examples would leave most lanes to repeat what others do.
+FEW = 4
+
 
 def write_examples(unit: Outer, name: str, node: Node, frame: Frame) -> sp.Expr:
     """Add ``NAME.part``, which runs some examples, and ``NAME``, which shares them out.
@@ -41,7 +44,8 @@ def write_examples(unit: Outer, name: str, node: Node, frame: Frame) -> sp.Expr:
     inner = Frame(frame.place, frame.result, frame.sizes)
     loop = Loop.of(node)
     part = _Part(unit, f"{name}.part", node, inner)
-    if now().promised or not selects(loop.body.outputs):
+    few = isinstance(loop.length, int) and loop.length < FEW
+    if few or now().promised or not selects(loop.body.outputs):
         part.one_by_one(loop)
     elif (lanes := lanes_of(loop)) is not None:
         part.side_by_side(loop, lanes)
