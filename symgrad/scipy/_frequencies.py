@@ -11,7 +11,7 @@ import scipy.signal
 import scipy.special as special
 
 from .. import numpy as traced_numpy
-from ._replacing import floats, refuse_option, replaces
+from ._replacing import doubles, floats, refuse_option, replaces
 
 
 def _response(b: Any, a: Any, w: Any) -> Any:
@@ -113,7 +113,7 @@ def sawtooth(t: Any, width: Any = 1) -> Any:
     >>> sg.grad(lambda t: sawtooth(t, 0.5))(1.0).round(6)
     np.float64(0.63662)
     """
-    t, width = floats(t), floats(width)
+    t, width = doubles(t), doubles(width)
     part = t % (2 * math.pi)
     up = part < width * (2 * math.pi)
     rise = part / np.where(up, math.pi * width, 1.0) - 1

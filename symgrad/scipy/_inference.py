@@ -15,7 +15,7 @@ from .. import numpy as traced_numpy
 from ..errors import ShapeError
 from . import special
 from ._along import along, refuse_unless
-from ._replacing import floats, refuse_option, replaces, require_lengths
+from ._replacing import doubles, floats, refuse_option, replaces, require_lengths
 from ._summaries import rankdata, varying
 
 # ---------------------------------------------------------------- lines and correlations
@@ -122,7 +122,7 @@ class LinregressResult(_Line):
 @along("x", "y")
 def linregress(x: Any, y: Any, axis: int) -> LinregressResult:
     """Return the line of least squares through points."""
-    count = require_pairs(x, y, axis)
+    count, x, y = require_pairs(x, y, axis), doubles(x), doubles(y)
     if count < 3:
         raise ValueError("scipy.stats.linregress is traced for three points or more")
     mean_x, mean_y = (np.mean(v, axis=axis, keepdims=True) for v in (x, y))

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.ndimage
 
 from .._ops.np_common import is_traced
-from ._replacing import floats, refuse_option, replaces
+from ._replacing import doubles, floats, refuse_option, replaces
 
 
 class _Regions:
@@ -82,7 +82,7 @@ def mean(input: Any, labels: Any = None, index: Any = None) -> Any:
     >>> sg.grad(lambda x: mean(x, np.array([1, 1, 2, 0])))(np.ones(4))
     array([0.333333, 0.333333, 0.333333, 0.      ])
     """
-    x = floats(input)
+    x = doubles(input)
     regions = _Regions("mean", x.shape, labels, index)
     return regions.given(regions.means(x))
 
@@ -97,7 +97,7 @@ def variance(input: Any, labels: Any = None, index: Any = None) -> Any:
     >>> sg.compile(lambda x: variance(x, regions, [1, 2]))(np.array([1.0, 3.0, 2.0, 2.0]))
     array([1., 0.])
     """
-    x = floats(input)
+    x = doubles(input)
     regions = _Regions("variance", x.shape, labels, index)
     return regions.given(regions.means(np.square(np.abs(regions.past(x)))))
 

@@ -12,7 +12,7 @@ from .. import numpy as traced_numpy
 from .._api._control import while_loop
 from .._api._implicit import implicit_root
 from ..errors import ShapeError, UnsupportedError
-from ._replacing import floats, refuse_option, replaces
+from ._replacing import doubles, floats, refuse_option, replaces
 
 
 def require_square(a: Any, name: str, ndim: int | None = None) -> None:
@@ -52,7 +52,7 @@ solve_lyapunov = solve_continuous_lyapunov
 @replaces(scipy.linalg.solve_discrete_lyapunov)
 def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     """Solution of ``a @ x @ a.conj().T - x + q = 0``; see :func:`solve_sylvester`."""
-    a, q = floats(a), floats(q)
+    a, q = doubles(a), doubles(q)
     require_square(a, "solve_discrete_lyapunov", 2)
     square = np.kron(a, np.conj(a))
     return _linear(traced_numpy.eye(square.shape[0], dtype=square.dtype) - square, q)

@@ -20,7 +20,7 @@ from .._ops.np_common import is_traced
 from .._trace._namespace import version
 from ..errors import UnsupportedError
 from ._matrix_equations import require_square
-from ._replacing import floats, refuse_option, replaces, require_lengths
+from ._replacing import doubles, floats, refuse_option, replaces, require_lengths
 
 #: Most steps of the iterations, which end by doubling their digits.
 STEPS = 40
@@ -123,7 +123,7 @@ def expm_frechet(
     A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
     """Exponential of a matrix and its derivative in a direction, from that of blocks."""
-    a, e = _square(A, "expm_frechet"), _square(E, "expm_frechet")
+    a, e = (doubles(_square(m, "expm_frechet")) for m in (A, E))
     n = a.shape[0]
     whole = _expm(np.block([[a, e], [np.zeros_like(a), a]]))
     along = whole[:n, n:]

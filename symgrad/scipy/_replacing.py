@@ -129,6 +129,12 @@ def floats(value: Any) -> Any:
     return array if array.dtype.kind in "fc" else array.astype(np.float64)
 
 
+def doubles(value: Any) -> Any:
+    """Return them in double precision, in which some of SciPy's functions compute of any type."""
+    array = floats(value)
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
 def require_lengths(function: str, what: str, found: Any, wanted: Any) -> None:
     """Raise where a length is not that which another asks for; NumPy broadcasts one of 1."""
     if found != wanted:

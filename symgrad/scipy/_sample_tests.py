@@ -18,7 +18,7 @@ from . import special
 from ._along import along, refuse_unless
 from ._distribution import only
 from ._inference import ConfidenceInterval, TestResult, require_pairs
-from ._replacing import floats, refuse_option, replaces
+from ._replacing import doubles, floats, refuse_option, replaces
 from ._summaries import kurtosis, skew
 
 # ---------------------------------------------------------------- t-tests
@@ -221,4 +221,4 @@ def scoreatpercentile(
     if limit:
         refuse_option("scipy.stats.scoreatpercentile", "limit", limit, "np.percentile(a[mask], q)")
     method = {"fraction": "linear"}.get(interpolation_method, interpolation_method)
-    return np.percentile(floats(a), per, axis=axis, method=method)
+    return np.percentile(doubles(a), per, axis=axis, method=method)

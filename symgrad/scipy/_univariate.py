@@ -13,7 +13,7 @@ from .._trace._namespace import holds
 from ..errors import UnsupportedError
 from ._bsplines import BEYOND, BSpline, beyond, ends_of, make_interp_spline
 from ._pieces import PchipInterpolator, axis_of, beside, moved
-from ._replacing import Standing, floats, refuse_option, replaces, require_lengths
+from ._replacing import Standing, doubles, floats, refuse_option, replaces, require_lengths
 
 
 def make_lsq_spline(
@@ -219,13 +219,13 @@ class BarycentricInterpolator(metaclass=Standing, of=scipy.interpolate.Barycentr
     """
 
     def __init__(self, xi: Any, yi: Any, axis: int = 0, *, wi: Any = None, rng: Any = None) -> None:
-        self.xi, values = floats(xi), floats(yi)
+        self.xi, values = doubles(xi), doubles(yi)
         self.axis = axis_of(axis, values)
         self.yi = np.moveaxis(values, self.axis, 0)
 
     def __call__(self, x: Any) -> Any:
         """Return values at places of any shape, by Lagrange's basis."""
-        x, one = floats(x), np.eye(int(self.xi.shape[0]))
+        x, one = doubles(x), np.eye(int(self.xi.shape[0]))
         gaps = self.xi[:, None] - self.xi
         shares = (x[..., None, None] - self.xi) / np.where(gaps == 0, np.nan, gaps)
         basis = np.prod(np.where(one == 1, 1.0, shares), axis=-1)

@@ -62,7 +62,7 @@ from ._matrix_functions import (
     tanhm,
     tanm,
 )
-from ._replacing import floats, refuse_option, replaces, require_lengths
+from ._replacing import doubles, floats, refuse_option, replaces, require_lengths
 
 __all__ = [
     "block_diag",
@@ -256,9 +256,8 @@ def convolution_matrix(a: Any, n: Any, mode: str = "full") -> Any:
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
     """Product of a Toeplitz matrix and an array, by Fourier transforms where it is large."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
-    x = traced_numpy.asarray(x)
-    c = _vector(c)
-    r = np.conj(c) if r is None else _vector(r)
+    x, c = doubles(x), doubles(_vector(c))
+    r = np.conj(c) if r is None else doubles(_vector(r))
     rows, columns = int(c.shape[0]), int(r.shape[0])
     if rows * columns <= 1 << 14 or "c" in (c.dtype.kind, r.dtype.kind, x.dtype.kind):
         return toeplitz(c, r) @ x
@@ -341,7 +340,8 @@ def khatri_rao(a: Any, b: Any) -> Any:
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     """Solution of a system with a Toeplitz matrix, by the full matrix."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
-    return np.linalg.solve(toeplitz(floats(c), r), floats(b))
+    r = None if r is None else doubles(r)
+    return np.linalg.solve(toeplitz(doubles(c), r), doubles(b))
 
 
 @replaces(scipy.linalg.solve_circulant)

@@ -20,7 +20,7 @@ import scipy.spatial
 from ..._forks import late_module
 from ..._trace._namespace import offering
 from .._fates import reasons
-from .._replacing import floats, replaces
+from .._replacing import doubles, floats, replaces
 from .._searched import KDTree
 
 __all__ = ["KDTree", "cKDTree", "distance_matrix", "minkowski_distance", "minkowski_distance_p"]
@@ -33,7 +33,7 @@ cKDTree = KDTree  # noqa: N816 - SciPy's name
 @replaces(scipy.spatial.minkowski_distance_p)
 def minkowski_distance_p(x: Any, y: Any, p: Any = 2.0) -> Any:
     """The p-th power of the distance, as ``scipy.spatial.minkowski_distance_p``."""
-    size = np.abs(floats(y) - floats(x))
+    size = np.abs(doubles(y) - doubles(x))
     if p == np.inf:
         return np.max(size, axis=-1)
     return np.sum(size if p == 1 else size**p, axis=-1)
@@ -43,7 +43,7 @@ def minkowski_distance_p(x: Any, y: Any, p: Any = 2.0) -> Any:
 def minkowski_distance(x: Any, y: Any, p: Any = 2.0) -> Any:
     """Distance by the norm of order p, as ``scipy.spatial.minkowski_distance``."""
     if p == 2:
-        return np.linalg.norm(floats(y) - floats(x), axis=-1)
+        return np.linalg.norm(doubles(y) - doubles(x), axis=-1)
     total = minkowski_distance_p(x, y, p)
     return total if p in (1, np.inf) else total ** (1.0 / p)
 

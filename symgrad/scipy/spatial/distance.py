@@ -25,7 +25,7 @@ from ..._ops.np_common import is_traced
 from ..._trace._namespace import offering
 from ...errors import ShapeError
 from .._fates import reasons
-from .._replacing import floats, given_to, refuse_option, replaces, require_lengths
+from .._replacing import doubles, floats, given_to, refuse_option, replaces, require_lengths
 
 __all__ = [
     "braycurtis",
@@ -184,7 +184,7 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     place = np.full((n, n), count)
     i, j = np.triu_indices(n, 1)
     place[i, j] = place[j, i] = np.arange(count)
-    return np.append(x, 0.0)[place]
+    return np.append(x, np.zeros(1, x.dtype))[place]
 
 
 def _of_two(name: str) -> Callable[..., Any]:
@@ -194,7 +194,8 @@ def _of_two(name: str) -> Callable[..., Any]:
     @replaces(getattr(scipy.spatial.distance, name))
     def distance(*args: Any, **kwargs: Any) -> Any:
         options = given_to(takes, args, kwargs)
-        u, v, w = floats(options.pop("u")), floats(options.pop("v")), options.pop("w", None)
+        given = doubles if name in ("braycurtis", "canberra") else floats
+        u, v, w = given(options.pop("u")), given(options.pop("v")), options.pop("w", None)
         if not options.pop("centered", True):
             refuse_option(name, "centered", False, "cosine")
         return _weighted(name, u, v, w, {k: floats(x) for k, x in options.items()})
