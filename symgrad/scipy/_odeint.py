@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from .._graph import warn_user
 from .._ops.np_common import holds_traced
 from .._state import now
 from ..errors import NotCompiledWarning, ShapeError, SymgradError
+from ._noting import LEAVING
 from ._ode import solve_ivp
 from ._ode_programs import structured
 from ._ode_structure import LARGE
@@ -104,17 +106,23 @@ def odeint(
 
 def _slope(func: Callable[..., Any], tfirst: bool) -> Callable[..., Any]:
     """Return the right-hand side as ``solve_ivp`` takes it, whose slopes have the state's size."""
+    if getattr(func, "__code__", None) in _LEAVING:  # what it reads is then data, not compared
+        return functools.partial(_called, func, tfirst)
+    return lambda t, y, *args: _called(func, tfirst, t, y, *args)
 
-    def slope(t: Any, y: Any, *args: Any) -> Any:
-        found = traced_numpy.asarray(func(t, y, *args) if tfirst else func(y, t, *args))
-        if found.ndim < 2 and found.size != y.size:
-            raise ShapeError(
-                f"The size of the array returned by func ({found.size}) does not match the size of "
-                f"y0 ({y.size})."
-            )
-        return found
 
-    return slope
+#: The code of functions that leave values in the user's objects, which change in each solution.
+_LEAVING: set[Any] = set()
+
+
+def _called(func: Callable[..., Any], tfirst: bool, t: Any, y: Any, *args: Any) -> Any:
+    found = traced_numpy.asarray(func(t, y, *args) if tfirst else func(y, t, *args))
+    if found.ndim < 2 and found.size != y.size:
+        raise ShapeError(
+            f"The size of the array returned by func ({found.size}) does not match the size of "
+            f"y0 ({y.size})."
+        )
+    return found
 
 
 def _control(rtol: Any, atol: Any, asked: dict[str, Any]) -> dict[str, Any]:
@@ -146,6 +154,8 @@ def _compiled(
         ):
             return None
         found = solve_ivp(slope, ends, y, "Rodas5P", times, args=args, **options)
+        if LEAVING.seen and hasattr(func, "__code__"):
+            _LEAVING.add(func.__code__)
     except ValueError:  # of options and times that LSODA has other words for
         return None
     except SymgradError as error:
