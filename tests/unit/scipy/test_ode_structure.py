@@ -15,7 +15,14 @@ from symgrad.scipy import _ode_steps
 from symgrad.scipy._ode_methods import METHODS
 from symgrad.scipy._ode_programs import programs_for
 from symgrad.scipy._ode_run import ROWS
-from symgrad.scipy._ode_structure import SMALL, _eliminated, structure_of, system_of
+from symgrad.scipy._ode_structure import (
+    SIDE_BY_SIDE,
+    SMALL,
+    Band,
+    _eliminated,
+    structure_of,
+    system_of,
+)
 from symgrad.scipy.integrate import solve_ivp
 
 N = 42
@@ -177,3 +184,24 @@ def test_a_right_hand_side_that_writes_to_the_state() -> None:
     expected = scipy.integrate.solve_ivp(slope, (0.0, 1.0), [1.0, 1.0], rtol=1e-8)
     np.testing.assert_array_equal(found.y, expected.y)
     assert found.y[0, -1] == 0.5
+
+
+@pytest.mark.parametrize("width", [1, 2, 4])
+def test_directions_side_by_side_or_in_a_loop(width: int) -> None:
+    """Many directions of a short state are a loop, whose code is written once."""
+    coefficients = RNG.normal(size=(2 * width + 1, N))
+
+    def slope(t: Any, y: Any) -> Any:
+        around = np.concatenate([np.zeros(width), y, np.zeros(width)])
+        return sum(c * np.sin(around[k : k + N]) ** 2 for k, c in enumerate(coefficients)) * t
+
+    band = Band(width, width)
+    found = sg.compile(lambda y: band.jacobian(slope, 2.0, np.reshape(y, (N,))))
+    y = RNG.normal(size=N)
+    exact = sg.jacobian(lambda y: slope(2.0, y))(y)
+    for column, k in itertools.product(range(N), range(2 * width + 1)):
+        row = column + k - width
+        if 0 <= row < N:
+            assert abs(found(y)[column, k] - exact[row, column]) < 1e-13
+    looped = any(node.op.name == "Loop" for node in found.program(y).steps)
+    assert looped == (2 * width + 1 > SIDE_BY_SIDE)
