@@ -5,7 +5,8 @@ order. If a step is a ``while_loop`` with what leads up to it and follows from i
 examples as there are ``LANES`` run side by side: one turn of the loop is a turn for each, on
 arrays whose last axis is the lane. A lane whose example is done gives its result, and takes the
 next example, so no example waits for another one. When none are left, it repeats what another
-lane does: what a body may not be asked of (an index past the end), is asked of no lane.
+lane does: what a body may not be asked of (an index past the end), is asked of no lane. Fewer than
+``FEW`` examples run one after the other.
 """
 
 from __future__ import annotations
