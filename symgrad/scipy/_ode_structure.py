@@ -33,10 +33,12 @@ from .._trace import SHORT_LAST_AXIS, as_node
 Slope = Callable[[Any, Any], Any]
 Solve = Callable[[Any], Any]
 
-#: Up to this size a matrix is inverted by Gauss and Jordan, up to ``TINY`` by straight code, in
-#: registers: the time to compile that grows like the cube of the size. A product of complex
-#: numbers is six of its instructions: of these matrices of ``TINY`` are in a loop, too.
-SMALL, TINY = 8, 4
+#: Up to this size a matrix is inverted by Gauss and Jordan.
+SMALL = 8
+
+#: Up to these, of real and of complex numbers, by straight code, in registers. The time to compile
+#: that grows like the cube of the size, and a product of complex numbers is six instructions.
+TINY = {"f": 4, "c": 2}
 
 #: From so many unknowns on, and with so many times fewer entries, solvers get sparse matrices.
 LARGE, FEWER = 100, 10
@@ -55,7 +57,7 @@ def _eliminated(matrix: Any) -> Any:
 
     Its elements may be arrays: then it is many matrices, of shape (n, n, many).
     """
-    if matrix.ndim == 2 and matrix.shape[0] > TINY - (matrix.dtype.kind == "c"):
+    if matrix.ndim == 2 and matrix.shape[0] > TINY[matrix.dtype.kind]:
         return _in_a_loop(matrix)
     n = matrix.shape[0]
     rows = [[*(matrix[i, j] for j in range(n)), *np.eye(n)[i].tolist()] for i in range(n)]
