@@ -283,7 +283,7 @@ def draw(results: dict[str, list[Row]], path: str) -> None:
             package = who.split()[0]
             kinds = [k for k in styles if k.split()[0] == package]
             if who not in styles:
-                styles[who] = ("o", "s", "^", "D", "v", "x")[len(kinds)]
+                styles[who] = "os^DvxP*"[len(kinds)]
             axis.loglog(
                 *zip(*points, strict=True), marker=styles[who], color=colours[package], label=who,
                 lw=2 if package == "symgrad" else 1, ms=4.5,
