@@ -368,6 +368,7 @@ def test_factors_are_kept_over_many_chunks_of_steps(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["BDF", "Radau", "RadauIIA"])
+@pytest.mark.quick(1)
 def test_no_way_on_is_said_as_by_scipy(method: str) -> None:
     for fun in (lambda t, y: y**2, lambda t, y: [-np.sqrt(y[0])], lambda t, y: y * np.nan):
         found = solve_ivp(fun, (0, 3), [1.0], method)
@@ -379,6 +380,7 @@ def test_no_way_on_is_said_as_by_scipy(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["BDF", "Radau", "RadauIIA"])
+@pytest.mark.quick(1)
 def test_states_at_times_are_those_of_the_interpolants(method: str) -> None:
     """One loop looks at the times on its way, the other's steps are interpolated afterwards."""
 
@@ -396,7 +398,7 @@ def test_states_at_times_are_those_of_the_interpolants(method: str) -> None:
 
 
 @pytest.mark.parametrize("name", STIFF)
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_more_points_are_as_exact_as_asked_at_all_times(name: str) -> None:
     fun, span, y0 = STIFF[name]
     times = np.linspace(*span, 60)

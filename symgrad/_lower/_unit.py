@@ -22,7 +22,6 @@ from .._shapes import Dimension, as_expr, dim_product
 from ._arena import Arena, given
 from ._bodied import TAPE_CELL, write_bodied
 from ._chunked import write_chunked
-from ._copies import write_copies
 from ._cut import cut_of
 from ._emitter import Emitter, size_parameters
 from ._fold import fill
@@ -240,13 +239,13 @@ class Unit:
                 pointer = self.source_of(store.target).pointer
                 self.uses.setdefault(pointer, []).append(len(self.calls))
         module = self.module_for(nest)
-        if not more and write_copies(module, name, nest, frame):
-            self.call(name, frame, False)
-            return
         cut = cut_of(nest) if module is self.module else None
         if cut is not None:
             rest = self.module, name, nest, cut, frame, self.plan.stored
-            work = write_together(*rest, *more) if more else write_chunked(*rest, self.inner)
+            if more:
+                work = write_together(*rest, *more)
+            else:
+                work = write_chunked(*rest, self.inner)
             # So that whatever threads share runs without the interpreter's lock.
             self.code.loops.add(work)
             self.call(name, frame, True)
@@ -266,7 +265,8 @@ class Unit:
             self.loops.add(len(self.calls))
         for pointer in frame.pointers:
             self.uses.setdefault(pointer, []).append(len(self.calls))
-        arguments = [f"ptr {p}" for p in frame.pointers] + size_parameters(self.sizes)
+        arguments = [f"ptr {p}" for p in frame.pointers]
+        arguments += size_parameters(self.sizes)
         arguments += [f"i64 {x}" for x in frame.more]
         self.calls.append(f"  call void @{name}({', '.join(arguments)})")
 
@@ -329,7 +329,8 @@ class Unit:
         parameters += size_parameters(self.sizes)
         parameters += [f"ptr %out{k}" for k, n in enumerate(self.plan.outputs) if n.shape]
         parameters += ["ptr %results", "i64 %threads"]
-        parameters += ["ptr %arena", "ptr %status"] if self.inner else []
+        if self.inner:
+            parameters += ["ptr %arena", "ptr %status"]
         initial = self.initials()
         allocates = self.arena.write(e, given=self.inner)
         lines = ["entry:", *e.lines[0]]
