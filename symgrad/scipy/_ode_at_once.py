@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._runtime import MISS
+from ._noting import LEAVING
 from ._ode_methods import BY_TOLERANCE, suited
 from ._ode_programs import KEPT, UNSTRUCTURED, Programs, structured
 from ._ode_run import BEGUN, FINISHED, LEAST, MOST, ROWS, TURNS, NewtonRun, Run, rows_of
@@ -110,11 +111,13 @@ def solved_again(
         if programs.held is not fun:
             programs.hold(programs.ways[0](fun))
             programs.held = fun
+        LEAVING.seen = programs.leaves
         # Not through Python's dispatch, if it need not be.
         straight = loop.straight
         found: Any = MISS if straight is None else straight(*given)
         if found is MISS:
             found = loop(*given)
+        programs.leaves = LEAVING.seen
     t, _, _, status, tried, count, *looked = found[1].tolist()
     if status or t != tf:  # goes on, or says why not
         if not np.isfinite(y).all():

@@ -94,9 +94,9 @@ class Held:
                     if not is_same(self.held, fun):  # or after a way that failed
                         self.hold(way(fun))
                     self.held = None
-                    LEAVING.seen = False
+                    LEAVING.seen = self.leaves
                     found = function(*args)
-                    self.leaves = LEAVING.seen = self.leaves or LEAVING.seen
+                    self.leaves = LEAVING.seen
                 except SymgradError as error:
                     first = first or error
                 else:
@@ -149,27 +149,31 @@ class Programs(Held):
             state, written, *rows = march(terms, slope, start, control, most, rows)
             return (*left(terms, state, written), *rows)
 
+        def start_of(
+            t: Any, y: Any, h: Any, bound: Any, rtol: Any, atol: Any, longest: Any, args: Any
+        ) -> Any:
+            """Return what a loop that keeps factors begins with."""
+            rule, system = NEWTON[method], system_of(kind, args[:count])
+            control = Control(bound, rtol, atol, longest)
+            slope = RightHandSide(noting(held), args[count:], vectorized).inline
+            state = rule.begun(slope, system, t, sized(y), h, control)
+            return rule, slope, system, state, control
+
         def march_from_start(
             t: Any, y: Any, h: Any, bound: Any, rtol: Any, atol: Any, longest: Any, most: Any,
             times: Any, states: Any, kept: Any, numbers: Any, *args: Any,
         ) -> Any:  # fmt: skip
-            rule, system = NEWTON[method], system_of(kind, args[:count])
-            control = Control(bound, rtol, atol, longest)
-            slope = RightHandSide(noting(held), args[count:], vectorized).inline
-            start = rule.begun(slope, system, t, sized(y), h, control)
             rows = times, sized(states), sized(kept), numbers
-            state, written, *rows = march_anew(rule, slope, system, start, control, most, rows)
+            start: Any = *start_of(t, y, h, bound, rtol, atol, longest, args), most, rows
+            state, written, *rows = march_anew(*start)
             return (_told(state.at, written), *rows)
 
         def visit_from_start(
             t: Any, y: Any, h: Any, bound: Any, rtol: Any, atol: Any, longest: Any, most: Any,
             times: Any, *args: Any,
         ) -> Any:  # fmt: skip
-            rule, system = NEWTON[method], system_of(kind, args[:count])
-            control = Control(bound, rtol, atol, longest)
-            slope = RightHandSide(noting(held), args[count:], vectorized).inline
-            start = rule.begun(slope, system, t, sized(y), h, control)
-            state, reached, states = visit_anew(rule, slope, system, start, control, most, times)
+            start: Any = *start_of(t, y, h, bound, rtol, atol, longest, args), most, times
+            state, reached, states = visit_anew(*start)
             return _told(state.at, reached), states
 
         def run_visit(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial import legendre
 
 from .._api._control import cond, scan
-from ._ode_loop import LARGEST, SMALLEST, TOO_SMALL, Control
+from ._ode_loop import LARGEST, SMALLEST, TOO_SMALL, Control, inverse_root
 from ._ode_newton import Implicit, Progress, newton, size
 from ._ode_structure import Slope, System
 
@@ -132,9 +132,6 @@ class Radau(Implicit):
         at = self.prepared(slope, system, at, at.factored, t, y, h)
         scale = control.atol + control.rtol * np.abs(y)
 
-        def root(x: Any) -> Any:
-            return x ** (1 / (self.order + 1))
-
         def slopes(z: Any) -> Any:
             def one(_: Any, row: Any) -> Any:
                 c, z = row
@@ -170,10 +167,11 @@ class Radau(Implicit):
         again = ~converged & ~at.current  # with a new Jacobian
         safety = 0.9 * (2 * self.most + 1) / (2 * self.most + found.iterations)
         length = np.abs(h)
-        multiplier = length / before * root(error_before / error)
+        degree = self.order + 1
+        multiplier = length / before * inverse_root(error / error_before, degree)
         known = (before == before) & (error != 0)
-        factor = np.where(known, np.minimum(1.0, multiplier), 1.0) / root(error)
-        factor = safety * factor
+        factor = np.where(known, np.minimum(1.0, multiplier), 1.0)
+        factor = safety * factor * inverse_root(error, degree)
         shorter = np.where(converged, np.maximum(SMALLEST, factor), np.where(again, 1.0, 0.5))
         slow = (found.iterations > 2) & (found.rate > 1e-3)
         longer = np.minimum(LARGEST, factor)
