@@ -149,13 +149,16 @@ class Programs(Held):
             state, written, *rows = march(terms, slope, start, control, most, rows)
             return (*left(terms, state, written), *rows)
 
+        # ``held`` by its name in each of the rest: it is adapted where a traced function itself
+        # reads it.
         def start_of(
-            t: Any, y: Any, h: Any, bound: Any, rtol: Any, atol: Any, longest: Any, args: Any
-        ) -> Any:
+            fun: Any, t: Any, y: Any, h: Any, bound: Any, rtol: Any, atol: Any, longest: Any,
+            args: Any,
+        ) -> Any:  # fmt: skip
             """Return what a loop that keeps factors begins with."""
             rule, system = NEWTON[method], system_of(kind, args[:count])
             control = Control(bound, rtol, atol, longest)
-            slope = RightHandSide(noting(held), args[count:], vectorized).inline
+            slope = RightHandSide(noting(fun), args[count:], vectorized).inline
             state = rule.begun(slope, system, t, sized(y), h, control)
             return rule, slope, system, state, control
 
@@ -164,7 +167,7 @@ class Programs(Held):
             times: Any, states: Any, kept: Any, numbers: Any, *args: Any,
         ) -> Any:  # fmt: skip
             rows = times, sized(states), sized(kept), numbers
-            start: Any = *start_of(t, y, h, bound, rtol, atol, longest, args), most, rows
+            start: Any = *start_of(held, t, y, h, bound, rtol, atol, longest, args), most, rows
             state, written, *rows = march_anew(*start)
             return (_told(state.at, written), *rows)
 
@@ -172,7 +175,7 @@ class Programs(Held):
             t: Any, y: Any, h: Any, bound: Any, rtol: Any, atol: Any, longest: Any, most: Any,
             times: Any, *args: Any,
         ) -> Any:  # fmt: skip
-            start: Any = *start_of(t, y, h, bound, rtol, atol, longest, args), most, times
+            start: Any = *start_of(held, t, y, h, bound, rtol, atol, longest, args), most, times
             state, reached, states = visit_anew(*start)
             return _told(state.at, reached), states
 
