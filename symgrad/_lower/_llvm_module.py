@@ -26,12 +26,15 @@ MOST_WRITTEN_OUT = 8
 _ROLLED = ', !{!"llvm.loop.unroll.disable"}'
 #: ``FEW_TURNS``: it stays a loop if there are more than :data:`MOST_WRITTEN_OUT`.
 FEW_TURNS = -1
+#: ``ONE_VECTOR``: of as many elements as LLVM puts into one, whatever their number is.
+ONE_VECTOR = -2
+_NOT_INTERLEAVED = ', !{!"llvm.loop.interleave.count", i32 1}' + _ROLLED
 TURNS = {
     0: "",
     FEW_TURNS: _ROLLED,
+    ONE_VECTOR: _NOT_INTERLEAVED,
     1: ', !{!"llvm.loop.vectorize.enable", i1 false}' + _ROLLED,
-    4: ', !{!"llvm.loop.vectorize.width", i32 4}, !{!"llvm.loop.interleave.count", i32 1}'
-    + _ROLLED,
+    4: ', !{!"llvm.loop.vectorize.width", i32 4}' + _NOT_INTERLEAVED,
 }
 
 

@@ -19,7 +19,7 @@ from ._fold import (
     identity_of,
     result_index,
 )
-from ._llvm_module import Module
+from ._llvm_module import ONE_VECTOR, Module
 from ._loops import BLOCK, FEW, Frame, Loops, function_text
 from ._plan import Nest, Store
 from ._values import Index, Place, Values
@@ -46,6 +46,9 @@ done:
 
 #: Elements of an array that LLVM may load as one vector.
 SPAN = 64
+
+#: Bytes of the longest vector that a processor has.
+VECTOR = 64
 
 #: A body of up to so many instructions, none a call, is worth a version for few elements.
 SHORT_BODY = 64
@@ -105,8 +108,10 @@ class NestWriter:
             self.finish_value(task)
             marks.append(len(e.lines[-1]))
         self.prefetch()
-        if self.writes_small_parts() or self.gathers_short_rows():
+        if self.gathers_short_rows():
             self.loops.turn = 1
+        elif small := self.small_parts():
+            self.loops.turn = ONE_VECTOR if self.has_vectors(small) else 1
         body = self.loops.assemble(
             self.before, self.after, self.block if self.blocked else None, marks, free
         )
@@ -115,15 +120,25 @@ class NestWriter:
         e.module.functions.append(function_text(self.name, self.frame, body, self.internal))
         return self.loops.innermost >= 0
 
-    def writes_small_parts(self) -> bool:
-        """Tell whether the nest writes a part of an array that one vector may hold.
+    def small_parts(self) -> list[Store]:
+        """Return what writes a part of an array that one vector may hold.
 
         LLVM 22 takes vectors that are stored into an array as they lie, not in the order in which
-        they are made, when it puts them together for who loads the whole, and then fails; so such
-        parts are stored element by element.
+        they are made, when it puts them together for who loads the whole, and then fails. It sees
+        where they lie if the loop is none, or its turns are written out.
         """
-        found = [dim_product(s.target.shape) for s in self.nest.stores if s.part is not None]
-        return any(isinstance(count, int) and count <= SPAN for count in found)
+        found = []
+        for store in self.nest.stores:
+            count = None if store.part is None else dim_product(store.target.shape)
+            if isinstance(count, int) and count <= SPAN:
+                found.append(store)
+        return found
+
+    def has_vectors(self, stores: list[Store]) -> bool:
+        """Tell whether the innermost loop stays one for certain when its turns are vectors."""
+        extent = self.nest.domain[self.loops.innermost] if self.loops.innermost >= 0 else 1
+        least = min(8, *(s.target.dtype.itemsize for s in stores))  # complex: two numbers
+        return isinstance(extent, int) and extent * least >= 2 * VECTOR
 
     def gathers_short_rows(self) -> bool:
         """Tell whether loops of few fixed turns read short rows at computed places.

@@ -134,7 +134,7 @@ def solve_ivp(
             found = solved_again(fun, t_span, y0, method, t_eval, vectorized, args, options)
         except SymgradError:  # said below
             found = None
-        if found is not None and not (found.status < 0 and _may_raise(fun)):
+        if found is not None and not (found["status"] < 0 and _may_raise(fun)):
             return _left(found, fun, vectorized, args)
     options.pop("memory", None)
     if method == "Rodas5P":  # it finds bands by itself

@@ -22,10 +22,7 @@ from ._ode_solvers import Compiled
 from ._ode_steps import Method, OdeResult, checked_times
 
 _FLOAT, _MOST_TURNS, _NOT = np.dtype(float), np.int64(TURNS), np.False_
-_SEQUENCES = tuple, list
-
-#: The options that a solution found again may have, and SciPy's values of them.
-_DEFAULTS = {"rtol": 1e-3, "atol": 1e-6, "max_step": math.inf}
+_SEQUENCES, _NUMBERS = (tuple, list), (float, int)
 
 #: A solution, up to its numbers.
 _FOUND: dict[str, Any] = {
@@ -74,7 +71,7 @@ def solved_again(
 
     Else None is returned.
     """
-    tolerances, span, y = _tolerances(options), _span(t_span), _floats(y0)
+    tolerances, span, y = _tolerances(**options), _span(t_span), _floats(y0)
     if tolerances is None or span is None or y is None or type(method) is not str:
         return None
     if args is None:
@@ -137,18 +134,16 @@ def solved_again(
     return result
 
 
-def _tolerances(options: dict[str, Any]) -> tuple[float, float, float] | None:
+def _tolerances(
+    rtol: Any = 1e-3, atol: Any = 1e-6, max_step: Any = math.inf, **others: Any
+) -> tuple[float, float, float] | None:
     """Return rtol, atol and the longest step; None where there are other options, or arrays."""
-    if not options.keys() <= _DEFAULTS.keys():
+    if others or not (
+        isinstance(rtol, _NUMBERS) and isinstance(atol, _NUMBERS) and isinstance(max_step, _NUMBERS)
+    ):
         return None
-    found = []
-    for name, default in _DEFAULTS.items():
-        x = options.get(name, default)
-        if not isinstance(x, (float, int)):
-            return None
-        found.append(float(x))
-    rtol, atol, longest = found
-    return (rtol, atol, longest) if rtol >= LEAST and atol >= 0 and longest > 0 else None
+    fit = rtol >= LEAST and atol >= 0 and max_step > 0
+    return (float(rtol), float(atol), float(max_step)) if fit else None
 
 
 def _span(t_span: Any) -> tuple[float, float] | None:
@@ -176,14 +171,13 @@ def _times(t_eval: Any, t0: float, tf: float) -> Any:
     times = _floats(t_eval)
     if times is None or not times.size:
         return None
-    first, last = times.item(0), times.item(-1)
-    if not (t0 <= first <= last <= tf or t0 >= first >= last >= tf):
-        return None
+    first = last = times.item(0)
     if times.size > 1:
+        last = times.item(-1)
         ordered = times[1:] > times[:-1] if t0 < tf else times[1:] < times[:-1]
         if not ordered.all():
             return None
-    return times
+    return times if t0 <= first <= last <= tf or t0 >= first >= last >= tf else None
 
 
 def _result(run: Run | NewtonRun, times: Any, t: Any, y: Any) -> OdeResult:
