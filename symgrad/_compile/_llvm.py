@@ -67,6 +67,10 @@ FAST_CODE_FROM = 6000
 #: stores that nobody reads, programs of a graph hardly have; it took a fifth more time to compile.
 LEVEL = 1
 
+#: The code generator's level for them. At its highest it took a seventh more time, and no call of
+#: twenty programs, from solvers to networks, was faster for it.
+CODE_LEVEL = 1
+
 #: For what C calls, tiny functions above all, whose code is made once: a call of Rosenbrock's
 #: function of ten variables takes half of the time.
 FULL = 3
@@ -150,7 +154,7 @@ def _without(what: tuple[str, str, str]) -> Iterator[None]:
 @llvm_turn()
 def optimized_object(text: str, level: int | None = None) -> bytes:
     """Return the object code of a module, optimised."""
-    machine = host_machine()
+    machine = host_machine(CODE_LEVEL if level is None else level)
     module = optimize(parsed(text), machine, level)
     with _without(REDUCTION):
         return _linkable(machine.emit_object(module))

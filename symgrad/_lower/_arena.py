@@ -12,7 +12,7 @@ import sympy as sp
 
 from .._runtime import GIVE, TAKE
 from .._shapes import Dimension, as_expr
-from ._emitter import Emitter
+from ._emitter import LINE, Emitter, on_stack
 from ._llvm_module import Module
 
 #: Up to this many scalar slots live on the stack, more in the arena.
@@ -20,9 +20,6 @@ STACK_SLOTS = 1024
 
 #: A buffer of up to this many bytes lives on the stack, and so many bytes in all.
 STACK_BUFFER, STACK_BYTES = 512, 16384
-
-#: Every block of the arena starts a cache line of its own.
-LINE = 64
 
 
 def assign(
@@ -107,12 +104,12 @@ class Arena:
         if 0 < self.slots <= STACK_SLOTS:
             e.line(f"%slots = alloca [{self.slots} x i64], align 16")
         for pointer, size in self.stack.items():
-            e.line(f"{pointer} = alloca [{size} x i8], align 16")
+            e.line(f"{pointer} = {on_stack(size)}")
         if not self.blocks:
             return ""
         offsets, total = ["0"], ""
         for size in self.blocks:
-            # A multiple of 64 and 64 more.
+            # A multiple of 64 and 64 more: every block starts a cache line of its own.
             padded = e.op(f"add i64 {e.index(as_expr(size))}, {2 * LINE - 1}")
             rounded = e.op(f"and i64 {padded}, -{LINE}")
             offsets.append(e.op(f"add i64 {offsets[-1]}, {rounded}"))

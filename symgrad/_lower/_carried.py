@@ -11,6 +11,7 @@ import sympy as sp
 from .._graph import Node
 from .._runtime._interface import memory_type
 from .._shapes import Dimension, Shape, as_expr, dim_product
+from ._emitter import on_stack
 from ._llvm_module import Module
 from ._side_by_side import LANES
 from ._values import Place
@@ -84,9 +85,7 @@ class Small:
 
     def __init__(self, writer: Writer, node: Node, init: Node) -> None:
         self.writer, self.node, self.size = writer, node, bytes_of(node)
-        self.here, self.there = (
-            writer.e.op(f"alloca [{max(int(self.size), 1)} x i8], align 16") for _ in range(2)
-        )
+        self.here, self.there = (writer.e.op(on_stack(self.size)) for _ in range(2))
         writer.copy(self.here, writer.array(init), self.size)
 
     def argument(self) -> str:
@@ -148,7 +147,7 @@ class Kept:
         if self.place is not None:
             self.here = writer.pointer(self.place)
         elif small:
-            self.here = writer.e.op(f"alloca [{max(int(self.size), 1)} x i8], align 16")
+            self.here = writer.e.op(on_stack(self.size))
         else:
             self.here = writer.unit.scratch(writer.frame, self.size)
         writer.copy(self.here, writer.array(init), self.size)

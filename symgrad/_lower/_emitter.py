@@ -31,6 +31,20 @@ def size_parameters(sizes: Sequence[Any]) -> list[str]:
     return [f"i64 {_size_register(s)}" for s in sizes]
 
 
+#: Bytes of a cache line, and of the longest vector.
+LINE = 64
+
+
+def on_stack(size: Any) -> str:
+    """Return the allocation of so many bytes, a known number, in a function's frame.
+
+    Arrays of whole lines begin with one: a vector that lies across two is loaded in two parts,
+    and where the frame lies is chance.
+    """
+    count = max(int(size), 1)
+    return f"alloca [{count} x i8], align {LINE if count >= LINE else 16}"
+
+
 #: Put behind a load or a store in an innermost loop that touches nothing that another step of
 #: the loop writes. A loop of nothing else vectorises without a comparison of its accesses: LLVM
 #: gives that up from 250 pointers on (``-alias-set-saturation-threshold``).

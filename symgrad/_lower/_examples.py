@@ -22,6 +22,7 @@ from .._shapes import Dimension, as_expr
 from .._state import now
 from ._carried import Lane, Row, bytes_of
 from ._chunked import share
+from ._emitter import on_stack
 from ._loops import Frame
 from ._routines import in_memory
 from ._side_by_side import LANES, Lanes, lanes_of, selects, side_by_side
@@ -73,7 +74,7 @@ class _Part(Writer):
         """Return a pointer to memory that this part has for itself."""
         e, count = self.e, as_expr(size)
         if count.is_Integer and int(count) <= STACK:
-            return e.op(f"alloca [{max(int(count), 1)} x i8], align 64")
+            return e.op(on_stack(count))
         pointer = e.label("%own")
         self.total.append((pointer, count))
         return pointer

@@ -9,7 +9,7 @@ from .._op import Gather, Placing
 from .._runtime._interface import constant_text, llvm_type, memory_text
 from .._shapes import Dimension, as_expr, dim_product
 from ._cut import Cut
-from ._emitter import Emitter
+from ._emitter import LINE, Emitter
 from ._fold import (
     Reduction,
     cascade_functions,
@@ -46,9 +46,6 @@ done:
 
 #: Elements of an array that LLVM may load as one vector.
 SPAN = 64
-
-#: Bytes of the longest vector that a processor has.
-VECTOR = 64
 
 #: A body of up to so many instructions, none a call, is worth a version for few elements.
 SHORT_BODY = 64
@@ -138,7 +135,7 @@ class NestWriter:
         """Tell whether the innermost loop stays one for certain when its turns are vectors."""
         extent = self.nest.domain[self.loops.innermost] if self.loops.innermost >= 0 else 1
         least = min(8, *(s.target.dtype.itemsize for s in stores))  # complex: two numbers
-        return isinstance(extent, int) and extent * least >= 2 * VECTOR
+        return isinstance(extent, int) and extent * least >= 2 * LINE
 
     def gathers_short_rows(self) -> bool:
         """Tell whether loops of few fixed turns read short rows at computed places.
