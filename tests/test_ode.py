@@ -665,3 +665,25 @@ def test_a_helpers_error_is_the_solutions(method: str) -> None:
 
     with pytest.raises(ValueError, match="the tank is empty"):
         solve_ivp(Tank().rate, (0.0, 5.0), [1.0], method)
+
+
+@pytest.mark.parametrize("method", ["RK45", "Taylor", "Rodas5P", "BDF", "LSODA"])
+def test_a_forgotten_return_is_an_error(method: str) -> None:
+    def forgotten(t: float, y: Any) -> Any:
+        [-y[0]]
+
+    with pytest.raises(TypeError, match=r"returns None: is its `return` missing\?"):
+        solve_ivp(forgotten, (0.0, 1.0), [1.0], method)
+    with pytest.raises(TypeError, match=r"returns None: is its `return` missing\?"):
+        sg.grad(lambda x: solve_ivp(forgotten, (0.0, 1.0), [x], method).y[0, -1])(1.0)
+
+
+@pytest.mark.parametrize(("method", "y0"), [("LSODA", [1.0, 2.0, 3.0]), ("BDF", [1.0, 2.0, 3j])])
+def test_functions_of_columns_are_compiled_for_scipys_loops(method: str, y0: Any) -> None:
+    rates = np.array([[-100.0, 1.0, 0.0], [0.0, -1.0, 3.0], [1.0, 0.0, -1000.0]])
+    options = {"vectorized": True, "rtol": 1e-8, "atol": 1e-10}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = solve_ivp(lambda t, y: rates @ y, (0.0, 1.0), y0, method, **options)
+    expected = scipy.integrate.solve_ivp(lambda t, y: rates @ y, (0.0, 1.0), y0, method, **options)
+    np.testing.assert_allclose(found.y[:, -1], expected.y[:, -1], rtol=1e-5)

@@ -140,7 +140,9 @@ def solve_ivp(
     if method == "Rodas5P":  # it finds bands by itself
         options = {k: v for k, v in options.items() if k not in BAND}
 
-    def plainly(function: Any, method: Any, y0: Any = y0, **options: Any) -> Any:
+    def plainly(
+        function: Any, method: Any, y0: Any = y0, vectorized: bool = vectorized, **options: Any
+    ) -> Any:
         return scipy.integrate.solve_ivp(
             function, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
         )
@@ -168,7 +170,8 @@ def solve_ivp(
         if kind is None:
             like = ALIKE.get(method, method)
             function, options = _filled(fun, given, like, t_span, y0, vectorized, options)
-            return _left(plainly(function, like, **options), fun, vectorized, args)
+            found = plainly(function, like, vectorized=False, **options)
+            return _left(found, fun, vectorized, args)
         start = np.array(y0)  # that a function writes to its state is found out after some calls
         if not dense_output and events is None:
             found = solved_at_once(kind, fun, t_span, start, t_eval, vectorized, given, options)
@@ -250,7 +253,7 @@ def _filled(
     fun: Any, args: tuple[Any, ...], method: str, t_span: Any, y0: Any, vectorized: bool,
     options: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:  # fmt: skip
-    """Return the compiled function and SciPy's options with the exact Jacobian.
+    """Return the compiled function, of one state, and SciPy's options with the exact Jacobian.
 
     That of a large system is sparse, where most of it is zero.
     """

@@ -77,11 +77,12 @@ class RightHandSide:
 
     def _traced(self, t: Any, y: Any) -> Any:
         before = y.node if isinstance(y, Traced) else None
+        found = self.fun(t, y[:, np.newaxis] if self.vectorized else y, *self.args)
+        if found is None:  # which is nan in NumPy, and SciPy would look for a step for ever
+            raise TypeError("the right-hand side returns None: is its `return` missing?")
+        found = traced_numpy.asarray(found)
         if self.vectorized:
-            found = traced_numpy.asarray(self.fun(t, y[:, np.newaxis], *self.args))
             found = np.reshape(found, (-1,))
-        else:
-            found = traced_numpy.asarray(self.fun(t, y, *self.args))
         if before is not None and y.node is not before:
             raise refused(TraceError(_WRITES))
         if found.ndim == 0:
