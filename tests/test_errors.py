@@ -836,3 +836,16 @@ def test_what_compiled_modules_ask_for_is_said_at_the_users_line() -> None:
         return scipy.spatial.ConvexHull(np.array([[0, 0], [x[0], 0], [0, x[1]]])).volume
 
     says(raises(sg.compile, volume, x5), TraceError, "an array of numbers")
+
+
+def test_a_value_kept_from_a_trace_says_so() -> None:
+    kept: list[Any] = []
+
+    def loss(x: Any) -> Any:
+        kept[:] = [2 * x]
+        return np.sum(x**2)
+
+    sg.grad(loss)(np.ones(2))
+    for use in (np.asarray, bool, lambda x: float(x[0])):
+        with pytest.raises(TraceError, match="it was kept when the function that made it returned"):
+            use(kept[0])

@@ -206,6 +206,8 @@ def unknown(node: Node) -> str:
     """Say why a value has no numbers."""
     if undecided(node):
         return "whose numbers differ between the examples of a batch or the steps of a loop"
+    if now().guards is None:  # in no trace
+        return "which has no numbers: it was kept when the function that made it returned"
     return "which has no numbers yet"
 
 
