@@ -12,6 +12,7 @@ import scipy.linalg
 import scipy.ndimage
 import scipy.signal
 import scipy.spatial
+import scipy.special
 import scipy.stats
 
 import symgrad as sg
@@ -35,6 +36,9 @@ CALLS: dict[str, tuple[Callable[..., Any], ...]] = {
     "barycentric_interpolate": (scipy.interpolate.barycentric_interpolate, V, W, W),
     "sawtooth": (lambda v: scipy.signal.sawtooth(v, 0.5), V),
     "squareform": (scipy.spatial.distance.squareform, V),
+    "eval_hermite": (lambda v: scipy.special.eval_hermite(3, v), V),
+    "eval_hermitenorm": (lambda v: scipy.special.eval_hermitenorm(3, v), V),
+    "wofz": (scipy.special.wofz, V),
 }  # fmt: skip
 
 #: Those in which SciPy takes some steps in single precision.

@@ -31,7 +31,7 @@ import numpy as np
 
 from .._late import special as sc
 from .._op import HIGHEST, Evidence, Op, Positive, Real, Words, composite
-from .._ops.np_common import join_parts
+from .._ops.np_common import as_array, join_parts
 from . import precisely
 from .normal import bell
 from .records import in_doubles
@@ -296,5 +296,8 @@ VOIGT_IMAG: Op = in_doubles(
 @composite(sc.wofz, name="wofz")
 def wofz(z: Any) -> Any:
     """Faddeeva's function, ``exp(-z*z)*erfc(-i*z)``."""
+    z = as_array(z)
+    if z.dtype.kind != "c":  # of real numbers nothing shorter, as SciPy
+        z = z.astype(float)
     x, y = np.real(z), np.imag(z)
     return join_parts(FADDEEVA_REAL(x, y), FADDEEVA_IMAG(x, y))
