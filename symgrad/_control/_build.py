@@ -84,16 +84,17 @@ def refuse_leaks(nodes: Sequence[Node], given: Sequence[Node] = ()) -> None:
     TraceError
         Naming the line where the value was made.
     """
-    if not _closed:
-        return
-    leaked = _closed.difference(topological(given)) if given else _closed
-    for node in topological(nodes):
-        if any(x in leaked for x in node.operands) or node in leaked:
-            where = f", made at {node.where}" if node.where else ""
-            raise TraceError(
-                f"a value of a step of a loop, or of one case of a branch{where}, is used outside "
-                "of it. Write instead: return it, as part of the carry or of what is stacked"
-            )
+    order = topological(nodes)
+    leaked = {x for x in order if isinstance(x, Input) and x in _closed}
+    if leaked and given:
+        leaked.difference_update(topological(given))
+    if leaked:
+        node = next((n for n in order if not leaked.isdisjoint(n.operands)), order[0])
+        where = f", made at {node.where}" if node.where else ""
+        raise TraceError(
+            f"a value of a step of a loop, or of one case of a branch{where}, is used outside "
+            "of it. Write instead: return it, as part of the carry or of what is stacked"
+        )
 
 
 def _stays(node: Node) -> bool:

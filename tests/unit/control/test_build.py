@@ -1,10 +1,12 @@
 """Bodies of loops and branches, and what they take from around them."""
 
 import gc
+import weakref
 
 import numpy as np
 
 import symgrad as sg
+from symgrad._control import _build
 from symgrad._control._parts import result
 from symgrad._trace import Traced
 
@@ -28,3 +30,13 @@ def test_a_result_of_a_loop_around_that_a_branch_is_the_first_to_ask_for() -> No
     value, slope = sg.value_and_grad(f)(0.5)
     assert np.isclose(value, plain(0.5))
     assert np.isclose(slope, (plain(0.5 + 1e-6) - plain(0.5 - 1e-6)) / 2e-6)
+
+
+def test_a_derivative_does_not_look_at_all_loops_of_the_process(monkeypatch) -> None:
+    class Asked(weakref.WeakSet):
+        def __iter__(self):
+            raise AssertionError("all bound variables are looked at")
+
+    monkeypatch.setattr(_build, "_closed", Asked())
+    double = sg.compile(lambda x: sg.fori_loop(0, 2, lambda i, c: c * x, x))
+    assert sg.grad(lambda x: sg.grad(double)(x) * x)(2.0) == 36.0
