@@ -181,6 +181,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _frozen() -> Iterator[None]:
+    """Have them pass over what a module's tests have left, too: it stays, by and large."""
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty kernel cache for one test alone."""
