@@ -12,7 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -212,6 +212,12 @@ def broken() -> Iterator[Callable[..., None]]:
     yield replace
     for op, name, value in reversed(saved):
         object.__setattr__(op, name, value)
+
+
+@pytest.fixture
+def some(pytestconfig: pytest.Config) -> Callable[..., Sequence[Any]]:
+    """``some(cases, n)``: in the quick suite one case in ``n``, the last among them."""
+    return lambda cases, n: cases[::-n][::-1] if is_quick(pytestconfig) else cases
 
 
 @pytest.fixture

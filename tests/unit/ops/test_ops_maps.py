@@ -506,10 +506,11 @@ PARTS = [registry.ops["FaddeevaReal"], registry.ops["FaddeevaImag"]]
 @pytest.mark.parametrize("arity", [1, 2])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
 @pytest.mark.quick(1)
-def test_kernel_equals_numpy_on_edges(dtype: str, arity: int) -> None:
+def test_kernel_equals_numpy_on_edges(dtype: str, arity: int, some: Any) -> None:
     operands = edges(dtype, arity)
     ops = [op for op in MAPS if applies(op, operands)]
     assert len(ops) >= 20
+    ops = some(ops, 2)
     # Single precision: functions of arrays are up to 4 units off, and composed ones more.
     compare([op for op in ops if op not in PARTS], operands, 24.0 if dtype == "f4" else 6.0)
     compare([op for op in ops if op in PARTS], operands, 40.0)
