@@ -71,7 +71,7 @@ def solved_again(
 
     Else None is returned.
     """
-    tolerances, span, y = _tolerances(**options), _span(t_span), _floats(y0)
+    tolerances, span, y = _tolerances(**options), _span(t_span), _floats(np.array(y0))
     if tolerances is None or span is None or y is None or type(method) is not str:
         return None
     if args is None:
@@ -85,16 +85,17 @@ def solved_again(
         return None
     programs, terms, _ = known
     t0, tf = span
-    times = None if t_eval is None else _times(t_eval, t0, tf)
-    if t_eval is not None and times is None:
-        return None
+    times = told = None
+    if t_eval is not None:
+        if (times := _times(told := np.array(t_eval), t0, tf)) is None:
+            return None
     if terms is None:
         if not np.isfinite(y).all():
             return None
         anew = NewtonRun(
             method, fun, tuple(args), vectorized, t0, y, tf, *tolerances, math.nan, MOST
         )
-        return _result(anew, times, *(anew.all_steps() if times is None else anew.at(times)))
+        return _result(anew, told, *(anew.all_steps() if times is None else anew.at(times)))
     more = args = tuple(args)
     if terms.jacobians and y.size > UNSTRUCTURED:
         programs, arrays = structured(method, vectorized, fun, t0, y, args)
@@ -122,14 +123,14 @@ def solved_again(
         run = Run(method, fun, args, vectorized, t0, y, tf, *tolerances, math.nan, MOST)
         if times is None:
             return _result(run, None, *run.all_steps(found))
-        return _result(run, times, *run.at(times, found))
+        return _result(run, told, *run.at(times, found))
     result = OdeResult(_FOUND)
     result["nfev"] = BEGUN + int(tried) * terms.evaluations
     result["njev"] = result["nlu"] = int(tried) * terms.jacobians
     if times is None:
         result["t"], result["y"] = found[2][: int(count)], found[3][: int(count)].T
     else:
-        result["t"], result["y"] = times, found[2].T
+        result["t"], result["y"] = told, found[2].T
         result["nfev"] += int(looked[0]) * terms.dense_evaluations
     return result
 
@@ -156,9 +157,8 @@ def _span(t_span: Any) -> tuple[float, float] | None:
     return (t0, tf) if t0 < tf or t0 > tf else None
 
 
-def _floats(x: Any) -> Any:
-    """Return a new vector of real numbers; None for what is none."""
-    found = np.array(x)
+def _floats(found: Any) -> Any:
+    """Return an array as a vector of real numbers; None for what is none."""
     if found.dtype is not _FLOAT:
         if found.dtype.kind not in "iuf":
             return None
@@ -185,6 +185,8 @@ def _result(run: Run | NewtonRun, times: Any, t: Any, y: Any) -> OdeResult:
     nfev, njev, nlu = run.evaluated
     done = run.message is None
     empty = times is not None and not (len(times) and len(t))
+    if times is not None:
+        t = times[: len(t)]  # of the type that they were given in
     return OdeResult(
         t=[] if empty else t, y=[] if empty else y.T, sol=None, t_events=None, y_events=None,
         nfev=nfev, njev=njev, nlu=nlu, status=0 if done else -1,

@@ -169,7 +169,7 @@ def checked_times(t_eval: Any, t0: float, tf: float) -> Any:
         raise ValueError("`t_eval` must be 1-dimensional.")
     sorted_well = len(t_eval) < 2 or tf == t0
     if not sorted_well:
-        steps = t_eval[1:] - t_eval[:-1]
+        steps = np.diff(t_eval)
         sorted_well = not ((steps <= 0) if tf > t0 else (steps >= 0)).any()  # a nan is SciPy's
     ends = t_eval
     if sorted_well and tf != t0 and len(t_eval):

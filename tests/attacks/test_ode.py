@@ -343,6 +343,46 @@ def test_stiff(attack: Any) -> None:
             np.testing.assert_allclose(found.y, exact.y, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.attack(quick=2, whole=1000, judge="the solution between all steps")
+def test_times(attack: Any) -> None:
+    """Times at and one ulp beside the ends of steps, thousands in a step, of any type; events."""
+    for case in attack:
+        with case:
+            rng = case.rng
+            n = int(rng.integers(1, 7))
+            span = ((0.0, 2.0), (-1.0, 1.0), (0.5, 0.0))[rng.integers(3)]
+            way = np.sign(span[1] - span[0])  # solutions decay
+            matrix, rates = rng.normal(size=(n, n)), way * 10.0 ** rng.uniform(-1, 3, n)
+
+            def f(t: Any, y: Any, m: Any = matrix, r: Any = rates) -> Any:
+                return m @ np.sin(y) - r * y + np.cos(t)
+
+            method = str(rng.choice([*METHODS, *IMPLICIT, "RadauIIA", "Rodas5P", "Taylor"]))
+            rtol = 10.0 ** rng.uniform(-8, -3)
+            given = {"rtol": rtol, "atol": rtol / 10, "method": method}
+            y0 = rng.normal(size=n)
+            steps = solve_ivp(f, span, y0, dense_output=True, **given)
+            at = steps.t
+            near = [at[1:-1], *(np.nextafter(at[1:-1], x) for x in (-np.inf, np.inf))]
+            times = [
+                at, at[1:], at[:1], at[-1:], at[[0, -1]], (at[1:] + at[:-1]) / 2,
+                np.unique(near)[:: int(way)], np.linspace(at[0], at[1], 3000),
+                np.linspace(*span, 50).astype(np.float32), np.array([0]),
+            ][rng.integers(10)]  # fmt: skip
+            more = {}
+            if rng.integers(3) == 0 and times.dtype == float:  # SciPy's loop computes in their type
+                more["events"] = lambda t, y: y[0] - 0.01
+            for _ in range(2):
+                found = solve_ivp(f, span, y0, t_eval=times, **given, **more)
+                assert found.success == steps.success
+                assert np.asarray(found.t).dtype == times.dtype or not len(times)
+                np.testing.assert_array_equal(found.t, times)
+                if len(times):
+                    wanted = steps.sol(times.astype(float))
+                    most = np.max(np.abs(steps.y), axis=1, keepdims=True)
+                    assert np.all(np.abs(found.y - wanted) <= 1e-11 * most)
+
+
 @pytest.mark.attack(quick=2, whole=1000, judge="SciPy's odeint, to its tolerances")
 def test_odeint(attack: Any) -> None:
     """``odeint`` on the same random systems, at times in any form, once more after a change."""
