@@ -86,9 +86,8 @@ def solved_again(
     programs, terms, _ = known
     t0, tf = span
     times = told = None
-    if t_eval is not None:
-        if (times := _times(told := np.array(t_eval), t0, tf)) is None:
-            return None
+    if t_eval is not None and (times := _times(told := np.array(t_eval), t0, tf)) is None:
+        return None
     if terms is None:
         if not np.isfinite(y).all():
             return None
