@@ -687,3 +687,13 @@ def test_functions_of_columns_are_compiled_for_scipys_loops(method: str, y0: Any
         found = solve_ivp(lambda t, y: rates @ y, (0.0, 1.0), y0, method, **options)
     expected = scipy.integrate.solve_ivp(lambda t, y: rates @ y, (0.0, 1.0), y0, method, **options)
     np.testing.assert_allclose(found.y[:, -1], expected.y[:, -1], rtol=1e-5)
+
+
+def test_jacobians_that_are_none_are_no_options() -> None:
+    """As with SciPy's methods for stiff systems; warnings are errors here."""
+    for name in ("jac", "jac_sparsity"):
+        for method in ("Rodas5P", "RadauIIA", "BDF", "Radau"):
+            plain = solve_ivp(lorenz, (0, 1), [1, 0, 0], method)
+            np.testing.assert_array_equal(
+                solve_ivp(lorenz, (0, 1), [1, 0, 0], method, **{name: None}).y, plain.y
+            )

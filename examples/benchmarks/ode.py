@@ -188,7 +188,7 @@ def diffsol_ways(problem: Problem) -> Iterator[Way]:
 
 def ways(problem: Problem) -> Iterator[Way]:
     """Yield all ways of solving a problem that are installed, symgrad's first."""
-    stiff, others = ("Rodas5P", "RadauIIA", "BDF", "Radau"), ("Tsit5", "DOP853", "Taylor")
+    stiff, others = ("Rodas5P", "RadauIIA", "BDF", "Radau"), ("RK23", "Tsit5", "DOP853", "Taylor")
     for method in stiff if problem.stiff else others:
         yield scipy_like("symgrad", solve_ivp, problem, method, problem.slope)
     slope, into = by_numba(problem)

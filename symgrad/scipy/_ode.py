@@ -137,8 +137,9 @@ def solve_ivp(
         if found is not None and not (found["status"] < 0 and _may_raise(fun)):
             return _left(found, fun, vectorized, args)
     options.pop("memory", None)
-    if method == "Rodas5P":  # it finds bands by itself
-        options = {k: v for k, v in options.items() if k not in BAND}
+    if method == "Rodas5P":  # it finds bands by itself, and None is what it does
+        like_none = *BAND, *(k for k in ("jac", "jac_sparsity") if options.get(k) is None)
+        options = {k: v for k, v in options.items() if k not in like_none}
 
     def plainly(
         function: Any, method: Any, y0: Any = y0, vectorized: bool = vectorized, **options: Any
