@@ -388,7 +388,7 @@ def test_states_at_times_are_those_of_the_interpolants(method: str) -> None:
         return [-50.0 * (y[0] - np.cos(3 * t)), y[0] - y[1]]
 
     for span in ((0, 6), (6, 0.5)):
-        given: dict[str, Any] = {"method": method, "rtol": 1e-7, "atol": 1e-9}
+        given: dict[str, Any] = {"method": method, "rtol": 1e-8, "atol": 1e-9}
         dense = solve_ivp(fun, span, [1, 0], **given, dense_output=True)
         for times in (np.linspace(*span, 3001), dense.t[[0, 3, 4, -1]], dense.t[:1], dense.t[-1:]):
             found = solve_ivp(fun, span, [1, 0], **given, t_eval=times)
