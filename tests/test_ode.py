@@ -697,3 +697,17 @@ def test_jacobians_that_are_none_are_no_options() -> None:
             np.testing.assert_array_equal(
                 solve_ivp(lorenz, (0, 1), [1, 0, 0], method, **{name: None}).y, plain.y
             )
+
+
+@pytest.mark.parametrize("method", ["RK45", "BDF", "Rodas5P"])
+def test_times_are_no_part_of_what_was_given(method: str) -> None:
+    def fun(t: Any, y: Any) -> Any:
+        return [y[1], -y[0]]
+
+    for _ in range(2):  # the first solution, and one that is found again
+        for kind in (float, int, np.float32):
+            given = np.arange(3).astype(kind)
+            found = solve_ivp(fun, (0, 2), [1, 0], method, given)
+            given[:] = 7
+            np.testing.assert_array_equal(found.t, [0, 1, 2])
+            assert found.t.dtype == kind

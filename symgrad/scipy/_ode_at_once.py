@@ -41,7 +41,7 @@ def solved_at_once(
 ) -> OdeResult | None:  # fmt: skip
     """Return the solution by one of the compiled methods; None where there are no steps."""
     t0, tf = map(float, t_span)
-    times = None if t_eval is None else checked_times(t_eval, t0, tf)
+    times = None if t_eval is None else checked_times(np.array(t_eval), t0, tf)
     if t0 == tf:
         return None
     while times is not None and len(times) and times[-1] != times[-1]:
