@@ -3,8 +3,9 @@
     python examples/benchmarks/design_notes.py [--quick] [SECTION ...]
 
 Sections: long, text, jacobian, cache, vectors, recompute, shifted, borders, nested, turns, equal,
-lists, apart, levels; all by default. Times are the least of several runs where a run is short. The
-sections change settings of the compiler that are not public, to measure what was not chosen.
+lists, parts, apart, levels; all by default. Times are the least of several runs where a run is
+short. The sections change settings of the compiler that are not public, to measure what was not
+chosen.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import llvmlite.binding as llvm
 import numba
 import numpy as np
 from llvmlite import ir
+from ode_problems import PROBLEMS
 
 import symgrad as sg
 from symgrad import _pipeline
@@ -604,6 +606,26 @@ def lists(quick: bool) -> None:
             row(name, *figures)
 
 
+def parts(quick: bool) -> None:
+    """Parts of short arrays, stored element by element and by vectors."""
+    print("parts: the Brusselator of 40 unknowns; us a call")
+    row("", "by elements", "by vectors")
+    problem = PROBLEMS["Brusselator"]
+    for method in ("RK45",) if quick else ("RK23", "RK45", "DOP853", "Taylor", "BDF"):
+        figures = []
+        for change in (lambda *_: False, _nest.NestWriter.has_vectors):
+            _ode_at_once._known.clear()
+            _ode_programs._programs.cache_clear()
+            with setting(_nest.NestWriter, "has_vectors", change):
+                run = partial(
+                    solve_ivp, problem.slope, (0.0, problem.end), problem.start, method,
+                    t_eval=[problem.end], rtol=1e-5, atol=1e-5,
+                )  # fmt: skip
+                run()
+                figures.append(f"{1e6 * seconds(run, repeats=500):.1f}")
+        row(method, *figures)
+
+
 def apart(quick: bool) -> None:
     """Loops that a program calls or has in one function: the first call, and a later one."""
     rng = np.random.default_rng(0)
@@ -690,13 +712,19 @@ def levels(quick: bool) -> None:
         ("a stiff system", sg.compile, stiff, (1 + rng.random(40),)),
     )
     print("levels: LLVM's passes for loop nests")
-    ways = {"O1": (1, range(0)), "ours": (1, _llvm.KNOWN), "O2": (2, range(0)),
-            "O3": (3, range(0))}  # fmt: skip
+    # Of the passes and of the code generator, and where LLVM's own choices are left out.
+    ways = {"O1": (1, 3, range(0)), "code": (1, 3, _llvm.KNOWN),
+            "ours": (1, _llvm.CODE_LEVEL, _llvm.KNOWN), "O2": (2, 3, range(0)),
+            "O3": (3, 3, range(0))}  # fmt: skip
     row("", *(f"{way}, {what}" for way in ways for what in ("first s", "call us")))
     for name, transform, function, args in cases:
         figures = []
-        for level, known in ways.values():
-            with setting(_llvm, "LEVEL", level), setting(_llvm, "KNOWN", known):
+        for level, code, known in ways.values():
+            with (
+                setting(_llvm, "LEVEL", level),
+                setting(_llvm, "CODE_LEVEL", code),
+                setting(_llvm, "KNOWN", known),
+            ):
                 firsts = []
                 for _ in range(3):
                     made = transform(function)  # compiled anew
@@ -723,6 +751,7 @@ SECTIONS = {
         turns,
         equal,
         lists,
+        parts,
         apart,
         levels,
     )
