@@ -153,7 +153,10 @@ class Emitter:
 
     @contextmanager
     def counted(self, cell: str, first: str, end: str | int, step: int = 1) -> Iterator[str]:
-        """Write the block for the values of a variable from ``first`` on, below ``end``."""
+        """Write the block for the values of a variable from ``first`` on, below ``end``.
+
+        It stays as it is: such loops have few turns, or take vectors themselves.
+        """
         head, body, done = map(self.label, ("turn.head", "turn.body", "turn.done"))
         lines = self.lines[self.depth]
         self.line(f"store i64 {first}, ptr {cell}")
@@ -164,7 +167,7 @@ class Emitter:
         lines.append(f"{body}:")
         yield k
         self.line(f"store i64 {self.op(f'add i64 {k}, {step}')}, ptr {cell}")
-        self.line(f"br label %{head}")
+        self.line(f"br label %{head}{self.module.loop(1)}")
         lines.append(f"{done}:")
 
     def require(self, conditions: Collection[tuple[str, int]]) -> None:

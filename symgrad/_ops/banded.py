@@ -22,6 +22,7 @@ from .._op import (
     FLAG,
     ArrayOp,
     Code,
+    Composed,
     Evidence,
     Exact,
     NoRule,
@@ -33,7 +34,7 @@ from .._op import (
 )
 from . import exactly
 from .complex_factorizations import as_complex, as_pairs, complex_twin
-from .linear import FACTORS, batched_alike, in_pairs, matrices, no_formula
+from .linear import FACTORS, batched_alike, by_factors, in_pairs, matrices, no_formula
 from .narrow_bands import eliminate, is_narrow, substitute
 from .np_common import conjugated
 from .operands import Cores
@@ -70,7 +71,7 @@ def write_band_factors(r: Any, lower: int, upper: int) -> None:
         r.copy(r.at(row, r.size(lower)), source, given)
 
     r.loop(size, place)
-    if is_narrow(r, lower, upper):
+    if is_narrow(r, lower, upper, factors=True):
         eliminate(r, out, lower, upper)
         return
     pivots, info = r.work(n, "i32"), r.cell("i32", "0")
@@ -95,8 +96,11 @@ def _wide(a: Any, lower: int, upper: int) -> tuple[Any, ...]:
 
 
 def _is_band(size: Any, lower: int, upper: int, **_: Any) -> bool:
-    factors = size.get("v", 2 * lower + upper + 2)
-    return bool(size["w"] == lower + upper + 1 and factors == 2 * lower + upper + 2)
+    return bool(size["w"] == lower + upper + 1) and _has_factors(size, lower, upper)
+
+
+def _has_factors(size: Any, lower: int, upper: int, **_: Any) -> bool:
+    return bool(size.get("v", 2 * lower + upper + 2) == 2 * lower + upper + 2)
 
 
 BAND_LU: ArrayOp = define(
@@ -142,12 +146,12 @@ def band_solution(factors: Any, b: Any, lower: int, upper: int, trans: bool) -> 
 
 def write_band_solution(r: Any, lower: int, upper: int, trans: bool) -> None:
     """Write the steps or the call for one matrix; of pairs, the one for complex numbers."""
-    _, factors, b, out = r.pointers
-    k, n = r.shapes[2][:2]
+    factors, b, out = r.pointers
+    k, n = r.shapes[1][:2]
     wide = 2 * lower + upper + 2
     e, pivots, info = r.e, r.work(n, "i32"), r.cell("i32", "0")
     r.copy(out, b, n * k)
-    if is_narrow(r, lower, upper):
+    if is_narrow(r, lower, upper, factors=False):
         substitute(r, factors, out, lower, upper, trans)
         return
 
@@ -162,6 +166,24 @@ def write_band_solution(r: Any, lower: int, upper: int, trans: bool) -> None:
     r.call("gbtrs", r.letter("T" if trans else "N"), r.integer(n), r.integer(lower),
            r.integer(upper), r.integer(k), factors, r.integer(wide), pivots, out, r.leading(n),
            info)  # fmt: skip
+
+
+BAND_BY_FACTORS = by_factors(
+    "BandSolveByFactors", band_solution, Written(write_band_solution, (2, 2, 2)),
+    {**BAND, "trans": FLAG}, Cores("n v", "k n", ordered=_has_factors),
+)  # fmt: skip
+
+
+def complex_band_by_factors(factors: Any, b: Any, lower: int, upper: int, trans: bool) -> Any:
+    """Solve with a band of these factors, or with its transpose, for each row b."""
+    return as_pairs(band_solution(as_complex(factors), as_complex(b), lower, upper, trans))
+
+
+COMPLEX_BAND_BY_FACTORS = by_factors(
+    "ComplexBandSolveByFactors", complex_band_by_factors,
+    Written(write_band_solution, (3, 3, 3), pairs=True),
+    {**BAND, "trans": FLAG}, Cores("n v 2", "k n 2", ordered=_has_factors),
+)  # fmt: skip
 
 
 def _moved(x: Any, steps: int) -> Any:
@@ -215,7 +237,8 @@ BAND_SOLVE: ArrayOp = define(
         rule=Products(_vjp, _jvp), parts=in_pairs("ComplexBandSolve"),
         batch=batched_alike(lambda: BAND_SOLVE),
         fits=Cores("n w", "n v", "k n", ordered=_is_band)),
-    Code(Written(write_band_solution, (2, 2, 2, 2)), helpers=(band_solution,),
+    Code(Composed(lambda a, factors, b, **band: BAND_BY_FACTORS(factors, b, **band)),
+        helpers=(band_solution,),
         source=lambda a, factors, b, lower, upper, trans: (
             f"band_solution({factors}, {b}, {lower}, {upper}, {trans})"
         )),
@@ -231,7 +254,8 @@ def complex_band_solution(a: Any, factors: Any, b: Any, lower: int, upper: int, 
 
 
 COMPLEX_BAND_SOLVE = complex_twin(
-    "ComplexBandSolve", BAND_SOLVE, Written(write_band_solution, (3, 3, 3, 3), pairs=True),
+    "ComplexBandSolve", BAND_SOLVE,
+    Composed(lambda a, factors, b, **band: COMPLEX_BAND_BY_FACTORS(factors, b, **band)),
     "solutions of complex banded systems, one for each row of the last operand, by LU factors",
     complex_band_solution,
 )  # fmt: skip

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._op import (
+    FLAG,
     ArrayOp,
     Code,
     Composed,
@@ -48,6 +49,7 @@ from .linear import (
     SOLVE,
     TRIANGULAR,
     batched_alike,
+    by_factors,
     lu_factors,
     lu_solution,
     no_formula,
@@ -189,8 +191,18 @@ def complex_lu_solution(a: Any, factors: Any, b: Any, trans: bool) -> Any:
     return lu_solution(factors, b, trans)
 
 
+def complex_by_factors(factors: Any, b: Any, trans: bool) -> Any:
+    """Solve with a matrix of these factors, or with its transpose, for each row b."""
+    return as_pairs(lu_solution(as_complex(factors), as_complex(b), trans))
+
+
+COMPLEX_BY_FACTORS = by_factors(
+    "ComplexSolveByFactors", complex_by_factors, Written(write_solve, (3, 3, 3), pairs=True),
+    {"trans": FLAG}, Cores("n+1 n 2", "k n 2"),
+)  # fmt: skip
 COMPLEX_SOLVE = complex_twin(
-    "ComplexSolve", SOLVE, Written(write_solve, (3, 3, 3, 3), pairs=True),
+    "ComplexSolve", SOLVE,
+    Composed(lambda a, factors, b, trans: COMPLEX_BY_FACTORS(factors, b, trans=trans)),
     "solutions of complex systems, one for each row of the last operand, by LU factors",
     complex_lu_solution,
 )  # fmt: skip

@@ -78,8 +78,8 @@ def _of_rows(factors: Any, b: Any) -> tuple[Rows, list[Any]]:
     return _elements(factors[..., None, :, :]), [b[..., i] for i in range(b.shape[-1])]
 
 
-def solution(a: Any, factors: Any, b: Any, trans: bool) -> Any:
-    """Solutions of ``a x = b``, or with the transpose of ``a``, for each row b."""
+def solution(factors: Any, b: Any, trans: bool) -> Any:
+    """Solutions with a matrix of these factors, or with its transpose, for each row b."""
     (*triangles, below), x = _of_rows(factors, b)
     n = len(x)
 

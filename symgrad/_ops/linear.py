@@ -2,8 +2,9 @@
 
 The factors of a matrix are a value of their own, so that solutions, determinants and all their
 derivatives share one factorisation. Derivatives go through the matrix, not through its factors:
-``Solve(a, factors, b)`` takes both, and its rule is a solution with the same factors. Right-hand
-sides lie in rows, which LAPACK, thinking in columns, takes without a copy.
+``Solve(a, factors, b)`` takes both, and its rule is a solution with the same factors. Code reads
+the factors alone, ``SolveByFactors(factors, b)``. Right-hand sides lie in rows, which LAPACK,
+thinking in columns, takes without a copy.
 
 A singular matrix gives infinities or nan, in a batch only where it is singular; no error is
 raised.
@@ -24,8 +25,10 @@ from .._op import (
     FLAG,
     ArrayOp,
     Code,
+    Composed,
     Evidence,
     Exact,
+    NoRule,
     Op,
     Products,
     Recurrence,
@@ -219,8 +222,8 @@ def lu_solution(factors: Any, b: Any, trans: bool) -> Any:
 
 def write_solve(r: Any, trans: bool) -> None:
     """Write the steps for one matrix; of pairs, those for complex numbers."""
-    _, factors, b, out = r.pointers
-    k, n = r.shapes[2][:2]
+    factors, b, out = r.pointers
+    k, n = r.shapes[1][:2]
     r.copy(out, b, n * k)
     e, size, last = r.e, r.size(n), r.at(factors, r.size(n * n))
 
@@ -251,6 +254,32 @@ def write_solve(r: Any, trans: bool) -> None:
     short_columns.where_short(r, n, own if few else call, call)
     if not trans:
         r.loop(r.size(k), exchange)
+
+
+def by_factors(
+    name: str, solution: Callable[..., Any], code: Written, params: dict[str, Any], fits: Cores
+) -> ArrayOp:
+    """Define the op that solutions are computed with: by factors alone, without the matrix."""
+
+    def source(factors: str, b: str, **params: Any) -> str:
+        return f"{solution.__name__}({', '.join([factors, b, *map(repr, params.values())])})"
+
+    op: ArrayOp = define(
+        Routine(name, evaluate=solution, params=params, types=lambda factors, b, **_: b,
+            shape=lambda factors, b, **_: b,
+            element=no_formula("the solution of a linear system"), rule=NoRule(FACTORS),
+            parts=None if code.pairs else in_pairs(f"Complex{name}"),
+            batch=batched_alike(lambda: op), fits=fits),
+        Code(code, source=source, helpers=(solution,)),
+        Words("solutions of linear systems as they are computed: by LU factors alone"),
+    )  # fmt: skip
+    return op
+
+
+BY_FACTORS = by_factors(
+    "SolveByFactors", lu_solution, Written(write_solve, (2, 2, 2), small=elimination.solution),
+    {"trans": FLAG}, Cores("n+1 n", "k n"),
+)  # fmt: skip
 
 
 def _solve_vjp(ct: Any, y: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
@@ -287,7 +316,7 @@ SOLVE: ArrayOp = define(
         element=no_formula("the solution of a linear system"),
         rule=Products(_solve_vjp, _solve_jvp, aside=(1,)), parts=in_pairs("ComplexSolve"),
         batch=_solve_batch, fits=Cores("n n", "n+1 n", "k n")),
-    Code(Written(write_solve, (2, 2, 2, 2), small=elimination.solution),
+    Code(Composed(lambda a, factors, b, trans: BY_FACTORS(factors, b, trans=trans)),
         source=lambda a, factors, b, trans: f"lu_solution({factors}, {b}, {trans})",
         helpers=(lu_solution,)),
     Evidence(exact=Exact(exactly.solution, reads=(0, 2))),

@@ -19,7 +19,7 @@ from .. import numpy as traced_numpy
 from .._api._control import cond, scan
 from ._ode_loop import LARGEST, SMALLEST, TOO_SMALL, Control
 from ._ode_newton import Implicit, Progress, newton, size
-from ._ode_structure import Slope, System
+from ._ode_structure import Slope, System, alone
 
 #: The highest order, and how many differences are kept.
 ORDERS, KEPT = 5, 8
@@ -133,7 +133,7 @@ class BDF(Implicit):
         return Differences(start, differences, start.length, 1, 0)
 
     def factors(self, system: System, jacobian: Any, unit: Any) -> list[Any]:
-        return [system.factors(unit * jacobian, 1.0)]
+        return [alone(system.factors(unit * jacobian, 1.0))]
 
     def attempt(
         self, slope: Slope, system: System, state: Differences, control: Control

@@ -16,7 +16,7 @@ from numpy.polynomial import legendre
 from .._api._control import cond, scan
 from ._ode_loop import LARGEST, SMALLEST, TOO_SMALL, Control, inverse_root
 from ._ode_newton import Implicit, Progress, newton, size
-from ._ode_structure import Slope, System
+from ._ode_structure import Slope, System, alone
 
 
 class Table(NamedTuple):
@@ -114,7 +114,7 @@ class Radau(Implicit):
 
     def factors(self, system: System, jacobian: Any, unit: Any) -> list[Any]:
         shifts = self.table.real, *self.table.shifts
-        return [system.factors(jacobian, shift / unit) for shift in shifts]
+        return [alone(system.factors(jacobian, shift / unit)) for shift in shifts]
 
     def attempt(
         self, slope: Slope, system: System, state: Collocation, control: Control

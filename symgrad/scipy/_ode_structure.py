@@ -26,8 +26,8 @@ from .._api._control import scan
 from .._api._custom import custom_jvp
 from .._api._matrices import jacobian
 from .._api._transforms import vmap
-from .._ops.banded import BAND_LU, BAND_SOLVE
-from .._ops.linear import LU, SOLVE
+from .._ops.banded import BAND_BY_FACTORS, BAND_LU, BAND_SOLVE
+from .._ops.linear import BY_FACTORS, LU, SOLVE
 from .._trace import SHORT_LAST_AXIS, as_node
 
 Slope = Callable[[Any, Any], Any]
@@ -153,11 +153,19 @@ class Full:
     def solve(self, factors: Any, right: Any) -> Any:
         if not isinstance(factors, tuple):
             return factors @ right
-        matrix, both = factors
-        return SOLVE(np.transpose(matrix), both, right[np.newaxis], trans=True)[0]
+        *matrix, both = factors
+        right = right[np.newaxis]
+        if not matrix:
+            return BY_FACTORS(both, right, trans=True)[0]
+        return SOLVE(np.transpose(*matrix), both, right, trans=True)[0]
 
 
 full = Full()
+
+
+def alone(factors: Any) -> Any:
+    """Return what solutions take without the matrix, which only their derivatives look at."""
+    return factors[-1:] if isinstance(factors, tuple) else factors
 
 
 def _directions(slope: Slope, t: Any, y: Any, colours: Any, count: int) -> Any:
@@ -219,7 +227,8 @@ class Band(NamedTuple):
         order, place = self._orders(right.shape)
         right = right if order is None else right[order]
         band = {"lower": self.lower, "upper": self.upper, "trans": False}
-        found = BAND_SOLVE(*factors, right[np.newaxis], **band)[0]
+        solution = BAND_SOLVE if len(factors) > 1 else BAND_BY_FACTORS
+        found = solution(*factors, right[np.newaxis], **band)[0]
         return found if place is None else found[place]
 
     def _orders(self, shape: Any) -> tuple[Any, Any]:

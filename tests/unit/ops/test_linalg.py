@@ -127,6 +127,10 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
         "token": token_of(np.dot), "shape": (3,), "dtype": "float64", "ranks": (1, 2, 1),
     })],
 }  # fmt: skip
+CASES |= {
+    f"{name}ByFactors": [(operands[1:], params) for operands, params in CASES[name]]
+    for name in ("Solve", "ComplexSolve", "BandSolve", "ComplexBandSolve")
+}
 ROUTINES = {name: op for name, op in registry.ops.items() if op.kind == "routine"}
 PAIRS = [
     pytest.param(ROUTINES[name], *case, id=f"{name}-{k}")
@@ -251,33 +255,45 @@ def solutions(op: Any, factors: Any, **params: Any) -> Any:
     return lambda a, rows: (several(a, rows), np.stack([alone(a, b) for b in rows]))
 
 
+def normal(generator: Any, shape: Any, dtype: Any) -> Any:
+    """Random numbers, real or complex."""
+    x = generator.normal(size=(2, *shape))
+    return (x[0] + 1j * x[1] if np.dtype(dtype).kind == "c" else x[0]).astype(dtype)
+
+
+TYPES = [np.float64, np.float32, np.complex128, np.complex64]
+CLOSE = {x: {"rtol": 1e-8, "atol": 1e-8} for x in TYPES[::2]}
+CLOSE |= {x: {"rtol": 0.02, "atol": 0.02} for x in TYPES[1::2]}
+
+
 @pytest.mark.parametrize("trans", [False, True])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.quick(3)
 def test_short_columns_are_eliminated_with_pivots(dtype: Any, trans: bool, some: Any) -> None:
     """Own code up to forty rows, LAPACK's beyond; of one size, and of any."""
     rng = np.random.default_rng(8)
     found = solutions(registry.ops["Solve"], registry.ops["LU"], trans=trans)
     factorise = sg.compile(registry.ops["LU"])
-    close = {"rtol": 1e-8, "atol": 1e-8} if dtype == np.float64 else {"rtol": 0.02, "atol": 0.02}
+    close = CLOSE[dtype]
     for n in some((0, 1, 2, 7, 8, 9, 16, 23, 39, 40, 41, 50), 2):
-        a = rng.normal(size=(n, n)).astype(dtype)
+        a = normal(rng, (n, n), dtype)
         a[np.arange(n), np.arange(n)] = 0.0  # no way without pivots
         a += np.roll(3 * n**0.5 * np.eye(n, dtype=dtype), 1, axis=1)
         np.testing.assert_allclose(factorise(a), lu_factors(a), **close)
-        rows = rng.normal(size=(3, n)).astype(dtype)
-        exact = np.linalg.solve((a.T if trans else a).astype(float), rows.T).T
+        rows = normal(rng, (3, n), dtype)
+        exact = np.linalg.solve((a.T if trans else a).astype(np.result_type(a, 1.0)), rows.T).T
         for x in found(a, rows):
             assert x.dtype == dtype
             np.testing.assert_allclose(x, exact, **close)
 
 
 @pytest.mark.parametrize("trans", [False, True])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.quick(1)
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.quick(3)
 def test_narrow_bands_are_eliminated_with_pivots(dtype: Any, trans: bool, some: Any) -> None:
     """Own code for few diagonals, LAPACK's for more; what lies outside is not read."""
     rng = np.random.default_rng(9)
-    close = {"rtol": 1e-8, "atol": 1e-8} if dtype == np.float64 else {"rtol": 0.02, "atol": 0.02}
+    close = CLOSE[dtype]
     bands = [(0, 0), (0, 3), (1, 1), (2, 0), (2, 2), (1, 5), (4, 3), (5, 5)]
     for lower, upper in some(bands, 3):
         params = {"lower": lower, "upper": upper}
@@ -285,19 +301,38 @@ def test_narrow_bands_are_eliminated_with_pivots(dtype: Any, trans: bool, some: 
         found = solutions(*ops, **params, trans=trans)
         for n in (0, 1, 2, 3, 5, 11, 30):
             columns = np.full((n, lower + upper + 1), np.nan, dtype)
-            matrix = np.zeros((n, n))
+            matrix = np.zeros((n, n), np.result_type(dtype, 1.0))
             for j, i in itertools.product(range(n), repeat=2):
                 if -upper <= i - j <= lower:
                     far = 4.0 if i - j == min(lower, n - 1 - j) else 0.2  # the pivots
-                    matrix[i, j] = far + rng.uniform()
+                    matrix[i, j] = far + normal(rng, (), dtype) / 3
                     columns[j, upper + i - j] = matrix[i, j]
             if n and np.linalg.cond(matrix) > 100:
                 continue
-            rows = rng.normal(size=(3, n)).astype(dtype)
+            rows = normal(rng, (3, n), dtype)
             exact = np.linalg.solve(matrix.T if trans else matrix, rows.T).T
             for x in found(columns, rows):
                 assert x.dtype == dtype
                 np.testing.assert_allclose(x, exact, **close)
+
+
+@pytest.mark.parametrize("dtype", TYPES[::2])
+def test_solutions_of_huge_and_tiny_systems_are_the_same_but_for_their_power_of_two(
+    dtype: Any,
+) -> None:
+    """Not so by squares of absolute values, which are infinite or zero then."""
+    rng = np.random.default_rng(10)
+    ops = registry.ops["BandSolve"], registry.ops["BandLU"]
+    banded = solutions(*ops, lower=1, upper=2, trans=False)
+    full = solutions(registry.ops["Solve"], registry.ops["LU"], trans=True)
+    n = 12
+    rows = normal(rng, (2, n), dtype)
+    for found, shape in ((banded, (n, 4)), (full, (n, n))):
+        a = normal(rng, shape, dtype)
+        for power in (-600, 600):
+            for x, scaled in zip(found(a, rows), found(a * 2.0**power, rows), strict=True):
+                assert np.isfinite(x).all()
+                np.testing.assert_array_equal(scaled * 2.0**power, x)
 
 
 def test_singular_matrices_give_no_numbers() -> None:
