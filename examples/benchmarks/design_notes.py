@@ -3,9 +3,9 @@
     python examples/benchmarks/design_notes.py [--quick] [SECTION ...]
 
 Sections: long, text, jacobian, cache, vectors, recompute, shifted, borders, nested, turns, equal,
-lists, parts, apart, levels; all by default. Times are the least of several runs where a run is
-short. The sections change settings of the compiler that are not public, to measure what was not
-chosen.
+lists, parts, waiting, apart, levels; all by default. Times are the least of several runs where a
+run is short. The sections change settings of the compiler that are not public, to measure what was
+not chosen.
 """
 
 from __future__ import annotations
@@ -626,6 +626,34 @@ def parts(quick: bool) -> None:
         row(method, *figures)
 
 
+def waiting(quick: bool) -> None:
+    """Functions without loops over arrays, through all passes and through the last ones alone."""
+    print("waiting: solve_ivp to a tolerance of 1e-6; first call in s, call in us")
+    row("", *(f"{how}, {what}" for how in ("at once", "waiting") for what in ("first", "call")))
+    cases = (
+        ("Lotka-Volterra", "Taylor"), ("Pleiades", "DOP853"), ("HIRES", "Rodas5P"),
+        ("POLLU", "BDF"), ("Brusselator", "Radau"), ("Brusselator", "RadauIIA"),
+    )  # fmt: skip
+    for name, method in cases[:2] if quick else cases:
+        problem, figures = PROBLEMS[name], []
+        run = partial(
+            solve_ivp, problem.slope, (0.0, problem.end), problem.start, method,
+            t_eval=[problem.end], rtol=1e-6, atol=1e-6 * problem.small,
+        )  # fmt: skip
+        for steps in ("nobody", _llvm.STEPS):
+            with setting(_llvm, "STEPS", steps):
+                firsts = []
+                for _ in range(1 if quick else 5):
+                    _ode_at_once._known.clear()
+                    _ode_programs._programs.cache_clear()
+                    start = time.process_time()
+                    run()
+                    firsts.append(time.process_time() - start)
+                figures.append(f"{min(firsts):.2f}")
+                figures.append(f"{1e6 * seconds(run, repeats=300):.1f}")
+        row(f"{name}, {method}", *figures)
+
+
 def apart(quick: bool) -> None:
     """Loops that a program calls or has in one function: the first call, and a later one."""
     rng = np.random.default_rng(0)
@@ -752,6 +780,7 @@ SECTIONS = {
         equal,
         lists,
         parts,
+        waiting,
         apart,
         levels,
     )

@@ -20,7 +20,7 @@ from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from .._forks import PATIENCE, taken_by_forks, torn, undisturbed
-from .._lower import SIMD_PREFIX
+from .._lower import SIMD_PREFIX, STEPS
 from .._platform import NEAR, RELOCATION
 from .._runtime import absent, externals
 
@@ -81,6 +81,10 @@ SHORT = 40
 #: A function in LLVM's text of a module, and a call by name.
 _DEFINED = re.compile(r"^define [^@\n]*@([\w.]+)\((.*?)^}", re.MULTILINE | re.DOTALL)
 _CALLED = re.compile(r"call [^@\n]*@([\w.]+)\(")
+
+#: What keeps the passes from a function, and the attributes of such functions in LLVM's text.
+_NOT_YET = "noinline", "optnone"
+_WAITING = re.compile(rf'^attributes .* optnone .*"{STEPS}".*$', re.MULTILINE)
 
 #: Declarations of functions outside of a module.
 _OUTSIDE = re.compile(r"\ndeclare (?![^\n@]*@llvm\.).*")
@@ -196,7 +200,8 @@ def optimize(module: Any, machine: Any, level: int | None = None) -> Any:
     as a whole. Bodies of loops in loops are functions in functions here, so the same instructions
     would go through all passes once for each of the functions around them. What others might
     call, too, is optimised by itself: so are the functions of such a module, and put together
-    afterwards.
+    afterwards. Those without loops over arrays wait until then: what passes for loops take of
+    steps on numbers and of calls is time.
     """
     options = llvm.create_pipeline_tuning_options(speed_level=LEVEL if level is None else level)
     options.loop_vectorization = True
@@ -205,14 +210,21 @@ def optimize(module: Any, machine: Any, level: int | None = None) -> Any:
     for function in parts:
         function.linkage = "external"
         options.inlining_threshold = 0
+        if _has(function, STEPS.encode()):
+            for attribute in _NOT_YET:
+                function.add_function_attribute(attribute)
     builder = llvm.create_pass_builder(machine, options)
     _run(builder.getModulePassManager(), module, builder)
+    names = {function.name for function in parts}
+    if not (parts or any(f.name.startswith(SIMD_PREFIX) for f in module.functions)):
+        return module
+    text = str(module)
+    if parts:
+        module = llvm.parse_assembly(_WAITING.sub(_at_last, text))
+    parts = [f for f in module.functions if f.name in names]
     simd = [f for f in module.functions if f.name.startswith(SIMD_PREFIX)]
     for function in (*parts, *simd):
         function.linkage = "internal"
-    if not (parts or simd):
-        return module
-    text = str(module)
     calls = Counter(_CALLED.findall(text))
     inlined = _inlined(text, calls) if parts else ()
     for function in parts:
@@ -223,6 +235,11 @@ def optimize(module: Any, machine: Any, level: int | None = None) -> Any:
     with _without(ALIASES):
         _put_together(module, llvm.create_pass_builder(machine, options), bool(parts), vectors)
     return module
+
+
+def _at_last(attributes: re.Match[str]) -> str:
+    """Return the attributes of functions without what kept the passes from them."""
+    return " ".join(word for word in attributes[0].split(" ") if word not in _NOT_YET)
 
 
 def _has(function: Any, attribute: bytes) -> bool:
@@ -271,6 +288,9 @@ def _run(passes: Any, module: Any, builder: Any) -> None:
 def _put_together(module: Any, builder: Any, parts: bool, vectors: bool) -> None:
     """Put functions into callers, SIMD functions into vector loops; drop what is left over."""
     passes = llvm.create_new_module_pass_manager()
+    if parts:  # copies of copies, which show while it is known what each function touches
+        passes.add_post_order_function_attributes_pass()
+        passes.add_mem_copy_opt_pass()
     passes.add_always_inliner_pass()
     if parts:
         passes.add_sroa_pass()  # what they pass each other in memory is then in registers

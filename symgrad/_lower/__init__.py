@@ -21,7 +21,7 @@ from ._borders import cut
 from ._called import called
 from ._chunked import without_few
 from ._legalize import direct, legalize
-from ._llvm_module import Module
+from ._llvm_module import STEPS, Module
 from ._numpy import numpy_steps
 from ._plan import Plan, plan
 from ._simd_variants import PREFIX as SIMD_PREFIX

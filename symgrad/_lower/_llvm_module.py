@@ -38,6 +38,10 @@ TURNS = {
 }
 
 
+#: Marks functions without loops over arrays: steps on numbers, calls, and what routines write.
+STEPS = "symgrad-steps"
+
+
 class Module:
     """What the functions of one LLVM module share: declarations and attributes.
 
@@ -55,7 +59,8 @@ class Module:
         self.vector_math, self.by_pointer = vector_math, by_pointer
         self.functions: list[str] = []
         self.declarations: dict[str, str] = {}
-        self.attributes: dict[str, int] = {f"nounwind{vector_width()}": 0}
+        own = f"nounwind{vector_width()}"
+        self.attributes: dict[str, int] = {own: 0, f'{own} "{STEPS}"': 1}
         self.definitions: dict[str, str] = {}
         self.inlined = 0
         #: Whether numbers may be elements of arrays with short axes.

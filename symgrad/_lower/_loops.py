@@ -251,7 +251,8 @@ def function_text(name: str, frame: Frame, body: list[str], internal: bool = Tru
     parameters += size_parameters(frame.sizes)
     parameters += [f"i64 {x}" for x in frame.more]
     linkage = "internal " if internal else ""
-    head = f"define {linkage}void @{name}({', '.join(parameters)}) #0 {{"
+    group = "#0" if any(".next = add" in line for line in body) else "#1"  # of steps
+    head = f"define {linkage}void @{name}({', '.join(parameters)}) {group} {{"
     return "\n".join([head, *body, "}\n"])
 
 

@@ -367,12 +367,12 @@ class Unit:
             lines.append(f"  call void @{given(self.module)}(ptr %arena, i64 {allocates})")
         if checked:
             lines.append("  %code = load i32, ptr %status")
-        kind, linkage = ("void", "internal ") if self.inner else ("i32", "")
+        kind, linkage, group = ("void", "internal ", 1) if self.inner else ("i32", "", 0)
         lines.append("  ret void" if self.inner else f"  ret i32 {'%code' if checked else 0}")
         if allocates:
             lines += ["failed:", "  ret i32 1"]
         self.module.functions.append(
-            f"define {linkage}{kind} @{self.name}.run({', '.join(parameters)}) #0 {{\n"
+            f"define {linkage}{kind} @{self.name}.run({', '.join(parameters)}) #{group} {{\n"
             + "\n".join(lines) + "\n}\n"
         )  # fmt: skip
 

@@ -12,6 +12,7 @@ import pytest
 
 import symgrad as sg
 from symgrad._compile import _cache, _llvm
+from symgrad._lower import STEPS
 from symgrad._op import (
     Code,
     Composed,
@@ -269,6 +270,8 @@ def test_bodies_within_bodies_are_put_together_once(monkeypatch: pytest.MonkeyPa
         patch.setattr(_llvm, "_parts", lambda module: [])
         at_once = optimized()
     assert together != at_once
+    assert text.count(" #1 {") > 2  # functions of steps, which wait, and then are as all others
+    assert not any("optnone" in line for line in together.splitlines() if STEPS in line)
     assert together.count("\n") < 1.2 * at_once.count("\n")
     expected = y
     for _ in range(20):
