@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -216,6 +218,66 @@ def test_what_is_left_in_objects_are_numbers(name: str, way: str) -> None:
         if name != "quad":
             np.testing.assert_allclose(own.left(), theirs.left(), rtol=1e-2, atol=2e-3)
         own = Leaving(function, way)  # nor is it one of another object
+
+
+#: Solvers that try to trace a function at each call.
+TRYING = ("minimize", "least_squares", "root", "curve_fit", "solve_ivp", "BDF", "LSODA", "odeint")
+
+
+class Digits:
+    """A function that cannot be traced as long as it writes numbers as text."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.written = function, True
+        self.calls = itertools.count()  # which no trace undoes
+
+    def function_of(self) -> Callable[..., Any]:
+        def called(*args: Any) -> Any:
+            next(self.calls)
+            found = self.function(*args)
+            return np.array([float(f"{x:.17g}") for x in found]) if self.written else found
+
+        return called
+
+
+@pytest.mark.parametrize("name", TRYING)
+def test_a_refused_function_is_tried_ever_more_seldom(name: str) -> None:
+    """To trace takes a hundred times what a short solution takes."""
+    original, ours, function, solve = SOLVERS[name]
+    theirs = Digits(lambda *args: np.atleast_1d(function(*args)))
+    own = Digits(theirs.function)
+
+    def counted(lib: Any, digits: Digits) -> int:
+        before = next(digits.calls)
+        solve(lib, digits.function_of())
+        return next(digits.calls) - before - 1
+
+    want = counted(original, theirs)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = [counted(ours, own) for _ in range(40)]
+    assert len(said) == 40  # each is told of
+    assert {str(w.message) for w in said} == {str(said[0].message)}
+    tried = [k for k, count in enumerate(found) if count > want]
+    assert tried == [0, 2, 6, 14, 30], (want, found)
+    own.written = False  # it is found out before as many calls have passed again
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for _ in range(40):
+            counted(ours, own)
+    assert len(said) < 32
+
+
+def test_functions_of_one_decorator_are_told_apart() -> None:
+    def scaled(f: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda t, y: 2.0 * f(t, y)
+
+    table = [1.0, 2.0, 3.0]
+    with pytest.warns(NotCompiledWarning):
+        integrate.solve_ivp(scaled(lambda t, y: -table[int(t)] * y), (0.0, 2.0), [1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        integrate.solve_ivp(scaled(lambda t, y: -y), (0.0, 2.0), [1.0])
 
 
 def with_ipopt(f: Callable[..., Any]) -> Any:

@@ -22,10 +22,11 @@ from .._forks import late_module
 from .._state import now
 from ..errors import MissingExtraError, ShapeError, SparsityWarning, UnsupportedError
 from ._noting import LEAVING, noting
-from ._ode_programs import KEPT, Held, codes_of
+from ._ode_programs import Held
 from ._ode_run import FINISHED, TOO_SMALL
 from ._ode_steps import OdeResult, checked_times
 from ._ode_structure import LARGE, is_sparse
+from ._refusals import KEPT, codes_of
 
 #: How many steps are tried between two times.
 STEPS = 100_000

@@ -44,6 +44,7 @@ from ._makers import (
     value_of,
 )
 from ._noting import LEAVING
+from ._refusals import refusal_of
 
 
 def _bound(f: Callable[..., Any], heads: Any, tails: Any, named: Any, spread: bool, x: Any) -> Any:
@@ -96,6 +97,7 @@ class Derived:
         if _are_arguments((*first, *tails, *last.values())):
             form = (len(first), tuple(last), spread)
             self._ways.insert(0, (base, form, (*first, *tails, *last.values())))
+        self._refusal = refusal_of(solver, base)
         self._at_start = self._by_differences = self._leaves = False
         self._count: int | None = None
         self._last: dict[str, tuple[Any, Any]] = {}
@@ -106,6 +108,9 @@ class Derived:
 
         Nothing is said where the user's own function fails there, too: SciPy will do that.
         """
+        if why := self._refusal.still():
+            warn_user(why, DifferencesWarning)
+            return False
         self._at_start = True
         try:
             for each in asked:
@@ -256,11 +261,13 @@ class Derived:
         finally:
             effects.undo()
         if not (self._at_start and self.scalar and np.size(value) != 1):  # SciPy's error
-            warn_user(
+            text = (
                 f"{self.solver} takes derivatives of {self.name} by differences, since it cannot "
-                f"be traced: {_reason(why)}",
-                DifferencesWarning,
+                f"be traced: {_reason(why)}"
             )
+            warn_user(text, DifferencesWarning)
+            if self._at_start:
+                self._refusal.note(text)
         if self._at_start:
             raise _RefusedError from why
         self._by_differences = True

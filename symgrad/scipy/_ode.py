@@ -17,13 +17,14 @@ from .._state import PLAIN, now
 from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
 from ._given import with_branches
 from ._noting import LEAVING
-from ._ode_at_once import solved_again, solved_at_once
+from ._ode_at_once import forget, solved_again, solved_at_once
 from ._ode_methods import NEWTON, Tsit5
 from ._ode_programs import programs_for, structured
 from ._ode_run import TOO_SMALL
 from ._ode_solvers import COMPILED
 from ._ode_structure import LARGE, WIDE, is_sparse
 from ._ode_traced import BAND, checked_options, solve_traced
+from ._refusals import refusal_of
 
 #: SciPy's methods for what ours without a counterpart are for.
 ALIKE = {"Rodas5P": "Radau", "RadauIIA": "Radau", "Taylor": "DOP853"}
@@ -165,6 +166,15 @@ def solve_ivp(
     if (kind is None and method not in IMPLICIT) or not _iterable(args):
         return plainly(fun, kind or method, **options)
     given = _tuple(args)
+
+    def as_it_is(why: str) -> Any:
+        found = plainly(fun, Tsit5 if method == "Tsit5" else method, **of_scipy)
+        warn_user(why, NotCompiledWarning)
+        return found
+
+    refusal = refusal_of(f"solve_ivp {method} {np.asarray(y0).dtype.kind}", fun)
+    if method not in ALIKE and (why := refusal.still()):
+        return as_it_is(why)
     try:
         if method in NEWTON and not _keeps_factors(fun, given, t_span, y0, vectorized):
             kind = None
@@ -182,12 +192,11 @@ def solve_ivp(
     except SymgradError as error:
         if method in ALIKE:  # SciPy has nothing like them
             raise
-        found = plainly(fun, Tsit5 if method == "Tsit5" else method, **of_scipy)
+        forget(fun)
         name = getattr(fun, "__qualname__", repr(fun))
-        warn_user(
-            f"solve_ivp: {name} is not compiled, SciPy calls it as it is: {error}",
-            NotCompiledWarning,
-        )
+        why = f"solve_ivp: {name} is not compiled, SciPy calls it as it is: {error}"
+        found = as_it_is(why)
+        refusal.note(why)
         return found
 
 

@@ -16,10 +16,11 @@ import numpy as np
 from .._runtime import MISS
 from ._noting import LEAVING
 from ._ode_methods import BY_TOLERANCE, suited
-from ._ode_programs import KEPT, UNSTRUCTURED, Programs, structured
+from ._ode_programs import UNSTRUCTURED, Programs, structured
 from ._ode_run import BEGUN, FINISHED, LEAST, MOST, ROWS, TURNS, NewtonRun, Run, rows_of
 from ._ode_solvers import Compiled
 from ._ode_steps import Method, OdeResult, checked_times
+from ._refusals import KEPT
 
 _FLOAT, _MOST_TURNS, _NOT = np.dtype(float), np.int64(TURNS), np.False_
 _SEQUENCES, _NUMBERS = (tuple, list), (float, int)
@@ -61,6 +62,13 @@ def solved_at_once(
     if times is None or not len(times):
         return _result(run, times, *run.all_steps())
     return _result(run, times, *run.at(times.astype(_FLOAT)))
+
+
+def forget(fun: Callable[..., Any]) -> None:
+    """Have :func:`solved_again` leave a function alone, which was refused."""
+    code = getattr(fun, "__code__", None)
+    for key in [key for key in _known if key[0] == id(code)]:
+        _known.pop(key, None)
 
 
 def solved_again(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -34,10 +34,7 @@ from ._ode_newton import visit as visit_anew
 from ._ode_slope import RightHandSide
 from ._ode_steps import Method
 from ._ode_structure import Kind, arrays_of, structure_of, system_of
-
-#: Most kinds of functions whose loops are kept.
-KEPT = 256
-
+from ._refusals import KEPT, codes_of
 
 #: Up to this size of the state each size is compiled by itself.
 SHORT = 64
@@ -236,15 +233,6 @@ WAYS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _as_it_is,
     _rewritten,
 )
-
-
-def codes_of(fun: Any) -> Iterator[Any]:
-    """Yield what tells a function from others, as far as it can be hashed."""
-    while isinstance(fun, functools.partial):
-        fun = fun.func
-        yield "partial"
-    fun = getattr(fun, "__func__", fun)
-    yield getattr(fun, "__code__", None) or type(fun)
 
 
 @functools.lru_cache(KEPT)

@@ -20,6 +20,7 @@ from ._ode_programs import structured
 from ._ode_structure import LARGE
 from ._ode_traced import solve_traced
 from ._quad import traceable
+from ._refusals import refusal_of
 from ._replacing import floats, refuse_option
 
 #: Both tolerances of LSODA, unless others are given.
@@ -147,6 +148,10 @@ def _compiled(
     if ends[0] == ends[1]:
         return None
     options = _control(rtol, atol, {"first_step": h0, "max_step": hmax})
+    refusal = refusal_of("odeint", func)
+    if why := refusal.still():
+        warn_user(why, NotCompiledWarning)
+        return None
     try:
         if (
             y.size > LARGE
@@ -160,8 +165,9 @@ def _compiled(
         return None
     except SymgradError as error:
         name = getattr(func, "__qualname__", repr(func))
-        warn_user(
-            f"odeint: {name} is not compiled, SciPy calls it as it is: {error}", NotCompiledWarning
-        )
+        why = f"odeint: {name} is not compiled, SciPy calls it as it is: {error}"
+        if not isinstance(error, ShapeError):  # which SciPy will raise, too
+            refusal.note(why)
+        warn_user(why, NotCompiledWarning)
         return None
     return found.y.T if found.success else None
