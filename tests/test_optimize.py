@@ -337,6 +337,17 @@ def test_curve_fit_with_one_error_of_all_points(given: dict[str, Any]) -> None:
         np.testing.assert_allclose(found, want, rtol=1e-5)
 
 
+@pytest.mark.parametrize("method", ["lm", "trf"])
+@pytest.mark.parametrize("mean", [lambda t, a: a, lambda t, a: np.array([a])])
+def test_curve_fit_of_a_constant(mean: Any, method: str) -> None:
+    given: dict[str, Any] = {"p0": [1.0], "method": method}
+    for found, want in zip(
+        optimize.curve_fit(mean, T, Y, **given), original.curve_fit(mean, T, Y, **given),
+        strict=True,
+    ):  # fmt: skip
+        np.testing.assert_allclose(found, want, rtol=1e-6)
+
+
 def test_curve_fit_of_lists_with_nan_left_out() -> None:
     t, y = list(T), list(Y)
     t[3], y[7] = np.nan, np.nan

@@ -108,7 +108,8 @@ def curve_fit(given: Given) -> Any:
     if given.get("jac") is None and x is not None and x.ndim == 1:
         data = start_of(xdata) if isinstance(xdata, (list, tuple, np.ndarray)) else xdata
         fit = derived(data)
-        if fit.starts(x, fit.values, fit.jacobian):
+        # One value for all points is subtracted from each, but a Jacobian of one row is refused.
+        if fit.starts(x, fit.values, fit.jacobian) and np.size(fit.values(x)) > 1:
             given["f"] = functools.wraps(f)(lambda data, *params: derived(data).values(params))
             given["jac"] = lambda data, *params: derived(data).jacobian(params)
             if given.get("sigma") is not None:  # one number, too: SciPy takes it without a `jac`
