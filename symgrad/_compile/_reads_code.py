@@ -10,7 +10,7 @@ from __future__ import annotations
 import dis
 import functools
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
@@ -102,7 +102,8 @@ def _raising(names: Iterable[str], scope: Mapping[str, Any], depth: int = 3) -> 
         home = value.__name__ if isinstance(value, ModuleType) else (
             getattr(value, "__module__", None) or ""
         )  # fmt: skip
-        raising = _RAISING.get(str(home).partition(".")[0], frozenset[str]())
+        home = str(home).removeprefix("symgrad.").partition(".")[0]
+        raising = _RAISING.get(home, frozenset[str]())
         if isinstance(value, ModuleType):
             for key in sorted(raising & names):
                 return key
@@ -118,8 +119,21 @@ def _raising(names: Iterable[str], scope: Mapping[str, Any], depth: int = 3) -> 
     return None
 
 
-def warn_of_handlers(code: CodeType, scope: Mapping[str, Any]) -> None:
-    """Warn of ``except`` for what compiled arithmetic does not raise.
+def may_raise(f: FunctionType) -> bool:
+    """Tell whether a function has errors for some values where compiled code has nan.
+
+    Its own, or errors of arithmetic, which it may catch.
+    """
+    names = names_in(f.__code__)
+    return (
+        raises(f.__code__)
+        or not _ARITHMETIC.isdisjoint(names.caught)
+        or _raising(names.mentioned, f.__globals__) is not None
+    )
+
+
+def handlers_in(code: CodeType, scope: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is to be said of each ``except`` for what compiled arithmetic does not raise.
 
     ``scope``: the global names that the code sees.
     """
@@ -128,21 +142,19 @@ def warn_of_handlers(code: CodeType, scope: Mapping[str, Any]) -> None:
             continue
         what = _raising(block.names, scope)
         if what is not None:
-            warn_user(
+            yield (
                 f"an error that {what} raises in Python is caught here, but only while the "
                 "function is traced: compiled code raises none, and the result is nan. Write "
                 "instead: np.where on what is tested, or test the result outside "
-                f"[{Where(code.co_filename, block.line, code.co_name)}]",
-                CaptureWarning,
+                f"[{Where(code.co_filename, block.line, code.co_name)}]"
             )
     for name, line in names_in(code).caught.items():
         if name in _ARITHMETIC:
-            warn_user(
+            yield (
                 f"`except {name}` is seen only while the function is traced: compiled arithmetic "
                 "raises nothing, a division by zero is inf or nan. Write instead: np.where on "
                 "what is tested, or test the result outside "
-                f"[{Where(code.co_filename, line or 0, code.co_name)}]",
-                CaptureWarning,
+                f"[{Where(code.co_filename, line or 0, code.co_name)}]"
             )
 
 
@@ -175,7 +187,8 @@ def read_function(walk: Walk, f: FunctionType, at: At) -> None:
         if key in walk.known and not key.startswith("__"):
             walk.visit(value, at.attribute(key, fixed=FIXED))
     walk.codes.setdefault(id(f.__code__), f.__code__)
-    warn_of_handlers(f.__code__, f.__globals__)
+    for text in handlers_in(f.__code__, f.__globals__):
+        warn_user(text, CaptureWarning)
     walk.mentioned |= names.mentioned
     if "type" in names.mentioned:
         walk.asking.add(id(f.__globals__))

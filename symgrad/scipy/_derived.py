@@ -20,12 +20,14 @@ from weakref import WeakSet
 import numpy as np
 import scipy
 import scipy.optimize
+import scipy.sparse
 
 from .._api._at_values import remembered
 from .._api._lent import Lent, borrowed
 from .._compile import Function
 from .._compile._effects import Effects
 from .._compile._reads import read_by
+from .._forks import cached_property
 from .._graph import warn_user
 from .._trace import as_leaf, flatten
 from ..errors import DifferencesWarning, ShapeError, SymgradError
@@ -43,7 +45,7 @@ from ._makers import (
     value_and_gradient_of,
     value_of,
 )
-from ._noting import LEAVING
+from ._noting import LEAVING, catching
 from ._refusals import refusal_of
 
 
@@ -134,7 +136,7 @@ class Derived:
     def hessian(self, x: Any, *_: Any, **__: Any) -> Any:
         """Return the Hessian of a scalar function, shape (n, n)."""
         maker = sparse_hessian_of if self.sparse else hessian_of
-        return self._once(maker, x, lambda: _slopes(self.gradient, x))
+        return self._once(maker, x, lambda: slopes(self.gradient, x))
 
     def hessian_product(self, x: Any, p: Any, *_: Any, **__: Any) -> Any:
         """Return the product of the Hessian of a scalar function with ``p``."""
@@ -166,13 +168,13 @@ class Derived:
     def jacobian(self, x: Any, *_: Any, **__: Any) -> Any:
         """Return the Jacobian of a function of vectors, shape (m, n)."""
         maker = sparse_jacobian_of if self.sparse else jacobian_of
-        return self._once(maker, x, lambda: _slopes(self.plain, x))
+        return self._once(maker, x, lambda: slopes(self.plain, x))
 
     def curvature(self, x: Any, v: Any) -> Any:
         """Return the Hessian of ``v @ values(x)``, shape (n, n)."""
 
         def difference() -> Any:
-            return _slopes(lambda y: v @ _slopes(self.plain, y), x)
+            return slopes(lambda y: v @ slopes(self.plain, y), x)
 
         maker = sparse_curvature_of if self.sparse else curvature_of
         return self.of(maker, (x, np.asarray(v)), difference)
@@ -187,7 +189,7 @@ class Derived:
 
     def _value_and_gradient(self, x: Any) -> tuple[Any, Any]:
         found: tuple[Any, Any] = self._once(
-            value_and_gradient_of, x, lambda: (self.plain(x), _slopes(self.plain, x)[0])
+            value_and_gradient_of, x, lambda: (self.plain(x), slopes(self.plain, x)[0])
         )
         return found
 
@@ -230,9 +232,14 @@ class Derived:
                 if LEAVING.seen:
                     _LEAVING.add(compiled)
                 self._leaves = self._leaves or compiled in _LEAVING
-                return found
+                return found if _is_finite(found) or not self._catches else instead()
         self._fall_back(point, reason)
         return instead()
+
+    @cached_property
+    def _catches(self) -> bool:
+        """Whether the function has a value of its own where compiled arithmetic has nan."""
+        return catching(self.plain)
 
     def _compiled(
         self, function: Callable[..., Any], maker: Callable[..., Function], *form: Any
@@ -286,7 +293,7 @@ class _RefusedError(Exception):
 EPS = float(np.finfo(float).eps)
 
 
-def _slopes(function: Callable[[Any], Any], x: Any) -> Any:
+def slopes(function: Callable[[Any], Any], x: Any) -> Any:
     """Return the Jacobian by differences, shape (m, n)."""
     steps = math.sqrt(EPS) * np.maximum(1.0, np.abs(x))
     return np.atleast_2d(
@@ -298,6 +305,13 @@ def _element_slopes(function: Callable[[Any], Any], x: Any) -> Any:
     """Return the derivative of a function of each element by itself, by differences."""
     step = np.cbrt(EPS) * np.maximum(1.0, np.abs(x))
     return (np.asarray(function(x + step)) - np.asarray(function(x - step))) / (2 * step)
+
+
+def _is_finite(found: Any) -> bool:
+    """Tell whether values and derivatives are finite."""
+    if isinstance(found, tuple):
+        return all(map(_is_finite, found))
+    return bool(np.isfinite(found.data if scipy.sparse.issparse(found) else found).all())
 
 
 def _are_arguments(values: Sequence[Any]) -> bool:

@@ -1,17 +1,20 @@
 """Functions of the user's that note how SciPy calls them: a counter, a list of what was tried.
 
 Compiled, they would note one trace, with values that have no numbers. So they are left to SciPy,
-and so are those that read what an earlier call has left: the best value, a moving average.
+and so are those that read what an earlier call has left: the best value, a moving average. And
+functions with errors of arithmetic, which they may catch, where compiled code goes on with nan.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 from .._compile._effects import Effects
 from .._compile._reads import read_by
+from .._compile._reads_code import handlers_in, may_raise
 from .._op import refused
 from ..errors import TraceError
 
@@ -32,6 +35,21 @@ class _Leaving(threading.local):
 
 
 LEAVING = _Leaving()
+
+
+def _functions(function: Callable[..., Any]) -> Iterator[FunctionType]:
+    """Yield a function of the user's, and those that it reads."""
+    return (x for x in read_by(function).met.values() if isinstance(x, FunctionType))
+
+
+def raising_somewhere(function: Callable[..., Any]) -> bool:
+    """Tell whether a function may raise an error, or catch one, where compiled code has nan."""
+    return any(map(may_raise, _functions(function)))
+
+
+def catching(function: Callable[..., Any]) -> bool:
+    """Tell whether a function may have a value of its own where compiled code has nan."""
+    return any(True for f in _functions(function) for _ in handlers_in(f.__code__, f.__globals__))
 
 
 def noting(function: Callable[..., Any]) -> Callable[..., Any]:

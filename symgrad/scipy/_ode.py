@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 import scipy.integrate
 
-from .._compile._reads import read_by
-from .._compile._reads_code import raises
 from .._graph import warn_user
 from .._state import PLAIN, now
 from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
+from ._derived import slopes
 from ._given import with_branches
-from ._noting import LEAVING
+from ._noting import LEAVING, catching, raising_somewhere
 from ._ode_at_once import forget, solved_again, solved_at_once
 from ._ode_methods import NEWTON, Tsit5
 from ._ode_programs import programs_for, structured
@@ -135,7 +133,7 @@ def solve_ivp(
             found = solved_again(fun, t_span, y0, method, t_eval, vectorized, args, options)
         except SymgradError:  # said below
             found = None
-        if found is not None and not (found["status"] < 0 and _may_raise(fun)):
+        if found is not None and not (found["status"] < 0 and raising_somewhere(fun)):
             return _left(found, fun, vectorized, args)
     options.pop("memory", None)
     if method == "Rodas5P":  # it finds bands by itself, and None is what it does
@@ -152,10 +150,14 @@ def solve_ivp(
     of_scipy = {k: v for k, v in options.items() if k != "max_steps"}
 
     def told(found: Any) -> Any:
-        """Return a solution, or raise what the function has, which is nan in compiled code."""
-        if found.message == TOO_SMALL and _may_raise(fun):
+        """Return a solution: SciPy's where it failed by an error that is nan in compiled code.
+
+        That one the function catches, or it is raised.
+        """
+        if found.message == TOO_SMALL and raising_somewhere(fun):
             like = Tsit5 if method == "Tsit5" else ALIKE.get(method, method)
-            plainly(fun, like, **of_scipy)
+            plain = plainly(fun, like, **of_scipy)
+            found = plain if plain.success else found
         return _left(found, fun, vectorized, args)
 
     kind = COMPILED.get(method) if isinstance(method, str) else None
@@ -213,12 +215,6 @@ def _is_solver(method: Any) -> bool:
     return isinstance(method, str) and method in IMPLICIT
 
 
-def _may_raise(fun: Any) -> bool:
-    """Tell whether a function, or one of the user's that it calls, has errors for some states."""
-    met = read_by(fun).met.values()
-    return any(isinstance(x, FunctionType) and raises(x.__code__) for x in met)
-
-
 def _tuple(args: Any) -> tuple[Any, ...]:
     if not _iterable(args):
         raise TypeError(
@@ -272,10 +268,19 @@ def _filled(
     programs = programs_for(None, vectorized, y0.size, fun)
 
     def slope(t: Any, y: Any, *_: Any) -> Any:
-        return programs(programs.slope, fun, float(t), y, *args)
+        found = programs(programs.slope, fun, float(t), y, *args)
+        return found if np.isfinite(found).all() or not raising_somewhere(fun) else plain(t, y)
+
+    def plain(t: Any, y: Any) -> Any:
+        if vectorized:
+            return np.asarray(fun(t, y[:, np.newaxis], *args))[:, 0]
+        return np.asarray(fun(t, y, *args))
 
     def exact(t: Any, y: Any, *_: Any) -> Any:
-        return programs(programs.jacobian, fun, float(t), y, *args)
+        found = programs(programs.jacobian, fun, float(t), y, *args)
+        if np.isfinite(found).all() or not catching(fun):
+            return found
+        return slopes(lambda y: plain(t, y), y)
 
     def sparse(t: Any, y: Any, *_: Any) -> Any:
         return programs(programs.sparse_jacobian, fun, float(t), y, *args)
