@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -121,8 +122,22 @@ class Numbered(Counted):
         return self.counted(*args)
 
 
+class Tallied(Counted):
+    """A model that counts in a dictionary, which has no entry yet."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.tally = function, Counter[str]()
+
+    def __call__(self, *args: Any) -> Any:
+        self.tally["calls"] += 1
+        return self.function(*args)
+
+    def seen(self) -> int:
+        return self.tally["calls"]
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("kind", [Counted, Listed, Longer, Numbered])
+@pytest.mark.parametrize("kind", [Counted, Listed, Longer, Numbered, Tallied])
 @pytest.mark.parametrize("name", SOLVERS)
 def test_calls_are_noted_as_scipys(name: str, kind: Any) -> None:
     """Two more are by solvers of differential equations, to choose the first step."""

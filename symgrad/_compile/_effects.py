@@ -53,7 +53,7 @@ class Holder(NamedTuple):
     put:
         Makes it hold such parts again.
     grows:
-        Whether it is a list, a set or a queue.
+        Whether it is a list, a set, a queue or a dictionary of the user's.
     """
 
     parts: Callable[[], Parts]
@@ -82,7 +82,7 @@ class Effects:
         return bool(changed)
 
     def note_calls(self) -> bool:
-        """Tell whether a list has grown or is bound to a longer one, or a number to another one."""
+        """Tell whether a container has grown, or a longer one or another number is bound."""
         for holder, before in self._before:
             now = holder.parts()
             if holder.grows and len(now) > len(before):
@@ -331,7 +331,7 @@ def entries(value: dict[Any, Any], only: AbstractSet[str] | None = None) -> Hold
         value.update(parts)
 
     if only is None:
-        return Holder(lambda: list(value.items()), put)
+        return Holder(lambda: list(value.items()), put, grows=True)
     return Holder(lambda: [(k, value[k]) for k in only if k in value], put)
 
 
