@@ -467,3 +467,21 @@ def test_radial_functions_need_points_for_their_degree() -> None:
     for call in (f, sg.compile(f), sg.grad(f)):
         with pytest.raises(ValueError, match=r"At least 4 data points.*`degree` is 1.*is 3"):
             call(np.arange(3.0))
+
+
+@pytest.mark.parametrize("ask", [
+    lambda lib, x, y: lib.make_interp_spline(x, y),
+    lambda lib, x, y: lib.make_interp_spline(x, y).c,
+    lambda lib, x, y: lib.make_interp_spline(x, np.append(y[1:], y[1]), bc_type="periodic").c,
+    lambda lib, x, y: lib.splev(1.5, lib.splrep(x, y)),
+    lambda lib, x, y: lib.splev([1.5, 9.0], (x, y, 1), ext=1),
+    lambda lib, x, y: lib.splint(0.5, 1.5, lib.splrep(x, y)),
+    lambda lib, x, y: lib.splint(0.5, 1.5, lib.splrep(x, y), full_output=1)[1],
+])  # fmt: skip
+def test_numbers_are_scipys(ask: Any) -> None:
+    """With the import changed, plain numbers give SciPy's objects, and all of its options."""
+    x = np.arange(6.0)
+    found, want = (ask(lib, x, np.sin(x)) for lib in (sg.scipy.interpolate, si))
+    assert type(found) is type(want)
+    if not isinstance(want, si.BSpline):
+        np.testing.assert_array_equal(found, want)

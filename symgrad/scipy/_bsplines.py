@@ -13,7 +13,14 @@ from .._ops.np_linalg import solve_banded
 from .._trace._namespace import holds
 from ..errors import ShapeError
 from ._pieces import axis_of, beside, moved, over_periods, search, take, wrapped
-from ._replacing import Standing, floats, increasing, refuse_option, require_lengths
+from ._replacing import (
+    Standing,
+    floats,
+    increasing,
+    of_scipy,
+    refuse_option,
+    require_lengths,
+)
 
 # ---------------------------------------------------------------- splines by their basis
 
@@ -160,6 +167,8 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     >>> sg.grad(lambda x: splev(x, tck))(1.5)
     np.float64(3.0)
     """
+    if of_scipy((x, tck), {}, BSpline):
+        return scipy.interpolate.splev(x, tck, der, ext)
     if isinstance(tck, BSpline):
         return beyond(tck, x, der, ext)
     t, c, k = tck
@@ -193,7 +202,7 @@ def splrep(
                         ("per", per), ("xb", xb), ("xe", xe)):  # fmt: skip
         if value is not None and not np.all(value == 0):
             refuse_option("splrep", name, value, "splrep(x, y, s=0), or symgrad.scipy's BSpline")
-    spline = make_interp_spline(x, y, k)
+    spline = spline_through(x, y, k)
     return spline.t, np.concatenate([spline.c, np.zeros(k + 1)]), k  # as long as the knots
 
 
@@ -227,6 +236,18 @@ def make_interp_spline(
     >>> sg.grad(lambda y: make_interp_spline(t, y)(1.5))(t**2).round(4)
     array([-0.0625,  0.5625,  0.5625, -0.0625])
     """
+    if of_scipy((x, y, t, bc_type), {}):
+        made: BSpline = scipy.interpolate.make_interp_spline(
+            x, y, k, t, bc_type, axis, check_finite
+        )
+        return made
+    return spline_through(x, y, k, t, bc_type, axis)
+
+
+def spline_through(
+    x: Any, y: Any, k: int, t: Any = None, bc_type: Any = None, axis: int = 0
+) -> BSpline:
+    """Return the spline through points, which takes traced places."""
     x, values = floats(x), floats(y)
     axis = axis_of(axis, values)
     require_lengths("make_interp_spline", "x and y", x.shape[0], values.shape[axis])
@@ -384,6 +405,6 @@ class RectBivariateSpline(BivariateSpline, of=scipy.interpolate.RectBivariateSpl
     ) -> None:  # fmt: skip
         if bbox is not None or s != 0:
             refuse_option("RectBivariateSpline", "s", s, "s=0, and no bbox")
-        by_x = make_interp_spline(x, z, kx)
-        by_y = make_interp_spline(y, by_x.c, ky, axis=1)
+        by_x = spline_through(x, z, kx)
+        by_y = spline_through(y, by_x.c, ky, axis=1)
         super().__init__(by_x.t, by_y.t, by_y.c.T, kx, ky)

@@ -11,7 +11,7 @@ import scipy.interpolate
 
 from .. import numpy as traced_numpy
 from ..errors import ShapeError
-from ._bsplines import BSpline, make_interp_spline
+from ._bsplines import BSpline, spline_through
 from ._pieces import (
     Akima1DInterpolator,
     PchipInterpolator,
@@ -76,9 +76,7 @@ class interp1d(metaclass=Standing, of=scipy.interpolate.interp1d):  # noqa: N801
     def _within(self, x: Any) -> Any:
         if isinstance(self.kind, int) and self.kind > 0:
             solved = self.solved
-            spline = (
-                BSpline.ours(*solved) if solved else make_interp_spline(self.x, self.y, self.kind)
-            )
+            spline = BSpline.ours(*solved) if solved else spline_through(self.x, self.y, self.kind)
             return spline(x)
         if self.kind == "linear":
             slope = np.diff(self.y, axis=0) / beside(np.diff(self.x), self.y)
@@ -213,7 +211,7 @@ class RegularGridInterpolator(metaclass=Standing, of=scipy.interpolate.RegularGr
         """Return values by products of splines, whose coefficients follow axis by axis."""
         c, knots = self.values, []
         for axis, x in enumerate(self.grid):
-            spline = make_interp_spline(x, c, k, axis=axis)
+            spline = spline_through(x, c, k, axis=axis)
             c = np.moveaxis(spline.c, 0, axis)
             knots.append(spline.t)
         first, *rest = [

@@ -11,9 +11,17 @@ from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from .._trace._namespace import holds
 from ..errors import UnsupportedError
-from ._bsplines import BEYOND, BSpline, beyond, ends_of, make_interp_spline
+from ._bsplines import BEYOND, BSpline, beyond, ends_of, spline_through
 from ._pieces import PchipInterpolator, axis_of, beside, moved
-from ._replacing import Standing, doubles, floats, refuse_option, replaces, require_lengths
+from ._replacing import (
+    Standing,
+    doubles,
+    floats,
+    of_scipy,
+    refuse_option,
+    replaces,
+    require_lengths,
+)
 
 
 def make_lsq_spline(
@@ -95,7 +103,7 @@ class UnivariateSpline(metaclass=Standing, of=scipy.interpolate.UnivariateSpline
     def _through(x: Any, y: Any, bbox: Any, k: int) -> BSpline:
         if any(b is not None for b in bbox):
             refuse_option("a spline through points", "bbox", bbox, "no bbox")
-        return make_interp_spline(x, y, k)
+        return spline_through(x, y, k)
 
     def _like(self, spline: BSpline, ext: Any) -> UnivariateSpline:
         solved = spline.t, spline.c, spline.k
@@ -198,6 +206,8 @@ def splint(a: Any, b: Any, tck: Any, full_output: int = 0) -> Any:
     >>> sg.grad(lambda b: splint(0.0, b, tck))(1.5)
     np.float64(3.5)
     """
+    if of_scipy((a, b, tck), {}):
+        return scipy.interpolate.splint(a, b, tck, full_output)
     if full_output:
         refuse_option("splint", "full_output", full_output, "full_output=0")
     return UnivariateSpline.ours(None, None, solved=tuple(tck)).integral(a, b)
