@@ -21,6 +21,7 @@ import types
 import warnings
 import weakref
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -995,6 +996,97 @@ def test_objects_of_packages_with_slots() -> None:
     one = Linked(1.0)
     keyed = weakref.WeakKeyDictionary({one: np.ones(3)})
     _follows(lambda x: x * keyed[one], lambda: keyed[one].__setitem__(0, 4.0))
+
+
+_AT = np.array([0.0, 1.0, 2.5, 3.0, 4.0, 5.0])
+
+#: SciPy's splines and tables of six numbers, and what is asked of one at a number.
+_SPLINES: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {
+    "cubic": (lambda y: scipy.interpolate.CubicSpline(_AT, y), lambda f, t: f(t)),
+    "slope": (lambda y: scipy.interpolate.PchipInterpolator(_AT, y), lambda f, t: f(t, 1)),
+    "derivative": (
+        lambda y: scipy.interpolate.Akima1DInterpolator(_AT, y),
+        lambda f, t: f.derivative()(t) + f.integrate(0.0, t),
+    ),
+    "knots": (lambda y: scipy.interpolate.make_interp_spline(_AT, y), lambda f, t: f(t)),
+    "table": (lambda y: scipy.interpolate.interp1d(_AT, y), lambda f, t: f(t)),
+    "beyond": (
+        lambda y: scipy.interpolate.interp1d(
+            _AT, y, bounds_error=False, fill_value=(y[0], y[-1])
+        ),
+        lambda f, t: f(t) + f(t - 9.0) + f(t + 9.0),
+    ),
+    "cubic table": (lambda y: scipy.interpolate.interp1d(_AT, y, "cubic"), lambda f, t: f(t)),
+    "smoothing": (lambda y: scipy.interpolate.UnivariateSpline(_AT, y, s=0), lambda f, t: f(t)),
+    "polynomial": (
+        lambda y: scipy.interpolate.BarycentricInterpolator(_AT, y), lambda f, t: f(t)
+    ),
+    "grid": (
+        lambda y: scipy.interpolate.RegularGridInterpolator((_AT, _AT), np.outer(y, y)),
+        lambda f, t: f((t, 0.5 * t)),
+    ),
+    "surface": (
+        lambda y: scipy.interpolate.RectBivariateSpline(_AT, _AT, np.outer(y, y)),
+        lambda f, t: f.ev(t, 0.5 * t),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _SPLINES)
+def test_another_spline_is_other_numbers(name: str) -> None:
+    """A forcing made anew for each site or patient is no other program."""
+    make, ask = _SPLINES[name]
+    site = SimpleNamespace(curve=make(np.cos(_AT)))
+    g = sg.value_and_grad(lambda t: np.sum(ask(site.curve, t)))
+    f = sg.compile(lambda t: ask(site.curve, t))
+    for k in range(4):
+        site.curve = curve = make(np.cos((0.3 + k) * _AT))
+        want = ask(curve, 1.7)
+        found, slope = g(1.7)
+        np.testing.assert_allclose([f(1.7), found], want, rtol=1e-9, atol=1e-12)
+        step = (ask(curve, 1.7 + 1e-5) - ask(curve, 1.7 - 1e-5)) / 2e-5
+        np.testing.assert_allclose(slope, step, rtol=1e-4, atol=1e-8)
+    # Numbers are compared until they change for the first time.
+    assert g.traces == f.traces == (2 if name == "beyond" else 1)
+
+
+_CURVES: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
+    "method": lambda curve: curve.__call__,
+    "integral": lambda curve: functools.partial(curve.integrate, 0.0),
+    "partial": lambda curve: functools.partial(curve, nu=1),
+    "two": lambda curve: functools.partial(
+        lambda f, slope, t: f(t) + slope(t), curve, curve.derivative()
+    ),
+    "numbers": lambda curve: lambda t: curve(t) * curve.c[2, 0] + float(curve(2.0)),
+    "roots": lambda curve: lambda t: t * curve.roots()[0],
+    "kind": lambda curve: (
+        lambda t: curve(t) if isinstance(curve, scipy.interpolate.CubicSpline) else 0.0 * t
+    ),
+    "itself": lambda curve: lambda t, other=curve: curve(t) if curve is other else 0.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _CURVES)
+def test_whatever_is_asked_of_another_spline(name: str) -> None:
+    site = SimpleNamespace()
+    g = sg.compile(lambda t: site.f(t))
+    for k in range(1, 4):
+        curve = scipy.interpolate.CubicSpline(_AT, np.cos(k * _AT))
+        site.f = _CURVES[name](curve)
+        for shift in (0.0, 0.5):
+            curve.c[...] += shift  # in place
+            np.testing.assert_allclose(g(1.3), site.f(1.3), rtol=1e-9)
+
+
+def test_a_spline_of_more_pieces_is_another_program() -> None:
+    held = [scipy.interpolate.CubicSpline(_AT, _AT**2)]
+    g = sg.compile(lambda t: held[0](t) + held[0].x[-1])
+    for curve in (held[0], scipy.interpolate.CubicSpline(_AT[:4], _AT[:4] ** 3),
+                  scipy.interpolate.CubicSpline(_AT, _AT, extrapolate=False),
+                  scipy.interpolate.PPoly(np.ones((2, 3)), _AT[:4])):  # fmt: skip
+        held[0] = curve
+        for t in (0.7, 9.0):
+            np.testing.assert_allclose(g(t), curve(t) + curve.x[-1])
 
 
 def test_a_large_list_is_named() -> None:

@@ -20,6 +20,7 @@ from ._names import Itself
 from ._places import Read, Walk
 from ._reads import LARGE
 from ._users import packed_form, table_form
+from ._versions import parts_of
 
 #: What reading a place may raise that is no longer there.
 ERRORS = (NameError, AttributeError, LookupError, TypeError, ValueError)
@@ -122,7 +123,7 @@ class Comparison:
             **constants, **expected, "_sg_miss": MISS, "_sg_same": same,
             "_sg_unchanged": unchanged, "_sg_len": len, "_sg_type": type, "_sg_repr": repr,
             "_sg_hasattr": hasattr, "_sg_packed": packed_form, "_sg_table": table_form,
-            "_sg_errors": ERRORS,
+            "_sg_parts": parts_of, "_sg_errors": ERRORS,
         }  # fmt: skip
         outer = f"def outer({', '.join([*known, *cells])}):\n"
         code = _inner(_inner(compile(outer + source, "<symgrad captures>", "exec")))

@@ -66,6 +66,12 @@ class Member(NamedTuple):
     number: int
 
 
+class Part(NamedTuple):
+    """Stands for one of the arguments by which symgrad's version of an object is made."""
+
+    number: int
+
+
 #: Enters a part of an object by its key; returns its place if another value can be put there.
 Enter = Callable[[Any, Any], Place | None]
 

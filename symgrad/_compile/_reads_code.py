@@ -20,6 +20,7 @@ from ..errors import CaptureWarning
 from ._names import Names, named_before, names_in, once_a_code
 from ._places import BOUND, FIXED, At, Enter, Walk
 from ._unfollowed import warn_of_clocks
+from ._versions import parts_of
 from ._whose import by_symgrad, installed, of_library, of_packages
 
 #: What a program's arithmetic does not raise.
@@ -297,7 +298,9 @@ def read_method(walk: Walk, method: MethodType, at: At) -> None:
     inner = walk.constant(function) if root else f"{at.text}.__func__"
     walk.visit(function, at.within(inner, at.name, enter("function", function)))
     inner = walk.constant(owner) if root else f"{at.text}.__self__"
-    walk.visit(owner, at.within(inner, "self", enter("self", owner)))
+    # A method of a spline has a version by its name, with the numbers of now.
+    fixed = None if parts_of(owner) is None else FIXED
+    walk.visit(owner, at.within(inner, "self", enter("self", owner), fixed))
 
 
 def read_partial(walk: Walk, value: functools.partial[Any], at: At) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ._places import BOUND, FIXED, UNWATCHED, At, Enter, Walk, not_entered
+from ._places import BOUND, FIXED, UNWATCHED, At, Enter, Part, Walk, not_entered
 from ._unfollowed import GENERATORS
 from ._users import (
     ACCESSORS,
@@ -32,6 +32,7 @@ from ._users import (
     transformed,
     users_class,
 )
+from ._versions import parts_of
 from ._whose import of_library
 
 #: What makes an object of a class, and names by which code gets at the class of an object.
@@ -194,6 +195,14 @@ def _names_of(walk: Walk, text: str, value: Any, name: str) -> None:
 
 def _read_foreign(walk: Walk, value: Any, at: At) -> None:
     """Look at an object of an installed package: its arrays, numbers and functions."""
+    if at.fixed < FIXED and (parts := parts_of(value)) is not None:
+        # Another spline is the same program of other numbers.
+        walk.note(f"_sg_type({at.text})", "is", type(value), at.name)
+        enter = walk.enters(value, BOUND)
+        for k, x in enumerate(parts):
+            place = enter(Part(k), x)
+            walk.visit(x, at.within(f"_sg_parts({at.text})[{k}]", at.name, place, BOUND))
+        return
     walk.note(at.text, "is", value, at.name)
     if isinstance(value, GENERATORS):
         walk.generators.append(value)

@@ -29,7 +29,7 @@ from .._disguise import TELLING
 from .._trace import Reading, Traced
 from ..errors import TraceError
 from ._effects import Holder, entries, in_cell, in_order, names, own_attributes, same_parts
-from ._places import Place, Walk
+from ._places import Part, Place, Walk
 from ._reads import COPIED
 from ._twins import Followed, Scope, has_array, of_arrays, twin_of
 from ._users import (
@@ -40,7 +40,7 @@ from ._users import (
     recipe_of,
     transformed,
 )
-from ._versions import length, version_of, version_with_numbers
+from ._versions import length, made_of, version_of, version_with_numbers
 
 #: What ``functools.lru_cache`` makes.
 _REMEMBERING = functools._lru_cache_wrapper
@@ -69,13 +69,18 @@ class Substitutes:
         self._new = {p: values[text] for p, text in walk.places.items() if text in values}
         self._parts, self._packages = walk.parts, walk.packages
         self._adapted = adapted
+        self._splines: set[int] = set()  # SciPy's objects: versions are made of their parts
         if adapted:
             self._parts = dict(walk.parts)
             for key, (owner, parts) in walk.bound.items():
                 self._parts[key] = owner, [*self._parts.get(key, (owner, []))[1], *parts]
+                if parts and type(parts[0][0]) is Part:
+                    self._splines.add(key)
             for key, (_, parts) in self._parts.items():
                 asks = key in walk.asking if key in walk.scopes else bool(walk.asking)
                 for name, value in parts:
+                    if id(value) in self._splines:
+                        continue
                     version = version_of(value) if asks else version_with_numbers(name, value)
                     if sized and value is len:
                         version = length
@@ -97,8 +102,8 @@ class Substitutes:
         for owner, (_, parts) in self._parts.items():
             for _, value in parts:
                 around.setdefault(id(value), []).append(owner)
-        found: set[int] = set()
-        waiting = [place.owner for place in self._new]
+        found = set[int]()
+        waiting = [*(place.owner for place in self._new), *self._splines]
         if self._adapted:
             waiting += [
                 k for k, (x, _) in self._parts.items()
@@ -187,6 +192,8 @@ class Substitutes:
 
     def _copy(self, value: Any) -> Any:
         kind = type(value)
+        if id(value) in self._splines:
+            return made_of(kind, [self.part(value, k, x) for k, x in self._parts[id(value)][1]])
         if transformed(value):
             make, (inner, *rest), options = recipe_of(value)
             return make(self.part(value, "inner", inner), *rest, **options)
@@ -375,9 +382,7 @@ class Substitutes:
         self._watch(own_attributes(value), own_attributes(made), pairs)
         return made
 
-    def _watch(
-        self, original: Holder, copied: Holder, pairs: Iterable[tuple[Any, Any]]
-    ) -> None:  # fmt: skip
+    def _watch(self, original: Holder, copied: Holder, pairs: Iterable[tuple[Any, Any]]) -> None:
         """Have an object hold what its copy will, if that is something else than now.
 
         ``pairs``: what it holds, each with what the copy has in its place.

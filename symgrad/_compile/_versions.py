@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import MethodType, ModuleType
 from typing import Any
@@ -172,11 +172,9 @@ def _object(value: Any) -> Any:
         return value if made is kind else made(value.coef, value.domain, value.window, value.symbol)
     if not (kind.__module__.startswith("scipy.") or _is_factors(kind)):
         return None
-    for base in kind.__mro__:
-        if base.__name__ in OBJECTS and (base.__module__.startswith("scipy.") or base is kind):
-            module, name, parts = OBJECTS[base.__name__]
-            made = getattr(late_module(MODULES[module]), name)
-            return getattr(made, "ours", made)(*parts(value))  # now, outside of the trace
+    row = _row_of(kind)
+    if row is not None:
+        return made_of(kind, row[2](value))  # now, outside of the trace
     if kind.__module__ == "scipy.stats._distn_infrastructure" and hasattr(value, "dist"):
         # `prior = scipy.stats.norm(0.0, 2.0)`; it holds a distribution of its own.
         original = vars(sys.modules["scipy.stats"]).get(value.dist.name)
@@ -184,6 +182,36 @@ def _object(value: Any) -> Any:
         same = version is original or type(original) is not type(value.dist)
         return value if same else version(*value.args, **value.kwds)
     return None
+
+
+def _row_of(kind: type) -> tuple[str, str, Callable[[Any], tuple[Any, ...]]] | None:
+    """Return the row of ``OBJECTS`` for a class; None for others."""
+    for base in kind.__mro__:
+        if base.__name__ in OBJECTS and (base.__module__.startswith("scipy.") or base is kind):
+            return OBJECTS[base.__name__]
+    return None
+
+
+def parts_of(value: Any) -> tuple[Any, ...] | None:
+    """Return the numbers that a spline or another of scipy.interpolate's objects is made of.
+
+    None for all others, and for those that are looked at by SciPy's own code.
+    """
+    kind = type(value)
+    row = _row_of(kind) if kind.__module__.startswith("scipy.interpolate.") else None
+    parts = None if row is None else row[2](value)
+    return None if parts is None or any(x is value for x in parts) else parts
+
+
+def made_of(kind: type, parts: Iterable[Any]) -> Any:
+    """Return symgrad's version of an object of SciPy's, of what it is made of."""
+    row = _row_of(kind)
+    assert row is not None
+    made = getattr(late_module(MODULES[row[0]]), row[1])
+    found = getattr(made, "ours", made)(*parts)
+    if hasattr(found, "__dict__"):
+        found.stands_for = kind  # for isinstance: a CubicSpline is a PPoly there
+    return found
 
 
 def _is_factors(kind: type) -> bool:

@@ -95,7 +95,9 @@ class Standing(type):
 
     def __instancecheck__(cls, value: Any) -> bool:
         own = vars(cls).get("original", ())
-        return super().__instancecheck__(value) or isinstance(value, own)
+        if super().__instancecheck__(value) or isinstance(value, own):
+            return True
+        return issubclass(getattr(value, "stands_for", object), own)
 
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
