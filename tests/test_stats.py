@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import pickle
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -871,3 +873,38 @@ def test_decisions_of_scipys_own_code_are_no_formulas(name: str) -> None:
         slope = sg.grad(lambda k: f(k, [1.0, 2.0, 4.0]))(at)
         change = f(at + 1e-5, [1.0, 2.0, 4.0]) - f(at - 1e-5, [1.0, 2.0, 4.0])
         assert slope == pytest.approx(change / 2e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("ask", [
+    lambda lib: lib.norm(3.0).rvs(4, random_state=1),
+    lambda lib: lib.norm(loc=3.0, scale=2.0).rvs(4, random_state=1),
+    lambda lib: lib.gamma(2.0, scale=3.0).rvs(4, random_state=1),
+    lambda lib: lib.vonmises(loc=1.0, kappa=2.0).rvs(3, random_state=1),
+    lambda lib: lib.poisson(mu=2.0).rvs(size=3, random_state=1),
+    lambda lib: lib.gamma(a=2.0).stats("mvsk"),
+    lambda lib: lib.gamma(a=2.0).expect(lambda x: x * x),
+    lambda lib: lib.gamma(a=2.0).dist.name,
+    lambda lib: lib.gamma(2.0, scale=3.0).kwds,
+    lambda lib: lib.beta(a=2.0, b=3.0).interval(0.9),
+    lambda lib: lib.beta(2.0, 3.0).support(),
+    lambda lib: lib.t(df=3.0).logpdf([0.0, 1.0]),
+    lambda lib: lib.multivariate_normal([0.0, 1.0]).rvs(3, random_state=1),
+    lambda lib: copy.deepcopy(lib.norm(1.0, scale=2.0)).cdf(0.5),
+    lambda lib: pickle.loads(pickle.dumps(lib.norm(1.0, scale=2.0))).ppf(0.3),
+])  # fmt: skip
+def test_distributions_with_plain_parameters_are_scipys(ask: Any) -> None:
+    found, want = ask(stats), ask(scipy.stats)
+    if isinstance(want, (str, dict)):
+        assert found == want
+    else:
+        np.testing.assert_array_equal(found, want)
+
+
+def test_distributions_with_plain_parameters_take_traced_points() -> None:
+    prior = stats.gamma(2.0, scale=3.0)
+    for f in (lambda x: prior.logpdf(x), lambda x: stats.gamma(2.0, scale=3.0).logpdf(x)):
+        np.testing.assert_allclose(sg.grad(f)(1.5), 1 / 1.5 - 1 / 3.0)
+    low = sg.grad(lambda q: prior.interval(q)[0])(0.8)
+    h = 1e-6
+    step = (prior.interval(0.8 + h)[0] - prior.interval(0.8 - h)[0]) / (2 * h)
+    np.testing.assert_allclose(low, step, rtol=1e-5)

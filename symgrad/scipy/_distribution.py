@@ -24,6 +24,7 @@ from .._forks import cached_property
 from .._op import refuse
 from .._ops.np_common import as_array, is_traced
 from .._trace._namespace import holds
+from ._frozen import frozen
 
 _EULER = float(np.euler_gamma)
 
@@ -189,9 +190,9 @@ class Distribution:
     def __repr__(self) -> str:
         return f"<distribution {self.__name__!r} of symgrad>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the distribution with its parameters given."""
-        return Frozen(self, args, kwargs)
+        return frozen(self, args, kwargs, (*self.formulas, *self._derived.keys() & {"interval"}))
 
     def __getattr__(self, name: str) -> Any:
         public = name.removeprefix("_")
@@ -347,26 +348,6 @@ def only(good: Any, x: Any) -> Any:
     among these, instead of the results, costs nothing.
     """
     return np.where(good, x, x * np.nan)
-
-
-class Frozen:
-    """A distribution with given parameters, which may be traced."""
-
-    def __init__(
-        self, distribution: Distribution, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        self.distribution, self.args, self.kwargs = distribution, args, kwargs
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        method = getattr(self.distribution, name)
-
-        def frozen(*x: Any, **options: Any) -> Any:
-            return method(*x, *self.args, **self.kwargs, **options)
-
-        frozen.__name__ = name
-        return frozen
 
 
 class Counts(Distribution):

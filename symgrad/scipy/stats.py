@@ -32,9 +32,10 @@ from .._ops.np_common import is_traced
 from .._trace._namespace import holds, offering
 from . import _rarer  # noqa: F401 - its rows are among the distributions
 from . import special as traced_special
-from ._distribution import Frozen, only
+from ._distribution import only
 from ._distributions import DISTRIBUTIONS, LOG_ROOT_2PI
 from ._fates import reasons
+from ._frozen import frozen
 from ._inference import (
     boxcox,
     boxcox_llf,
@@ -139,26 +140,13 @@ class Multivariate:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the distribution with its parameters given."""
-        frozen = Frozen(self, args, kwargs)  # type: ignore[arg-type]
-        if any(holds(v, is_traced) for v in (*args, *kwargs.values())):
-            return frozen
-        return _Either(self.original(*args, **kwargs), frozen, tuple(self.traced))
+        return frozen(self, args, kwargs, tuple(self.traced))
 
     def _log_density(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         return self.log(floats(x), *args, **kwargs)
 
     def _density(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         return np.exp(self._log_density(x, *args, **kwargs))
-
-
-class _Either:
-    """A distribution with plain parameters: SciPy's, and what is traced of it."""
-
-    def __init__(self, original: Any, traced: Frozen, own: tuple[str, ...]) -> None:
-        self._original, self._traced, self._own = original, traced, own
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._traced if name in self._own else self._original, name)
 
 
 def _past(x: Any, mean: Any, matrix: Any) -> tuple[Any, Any]:
