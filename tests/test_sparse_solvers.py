@@ -113,3 +113,16 @@ def test_other_factors_are_seen() -> None:
     np.testing.assert_allclose(f(2.0), 1.5 * FACTORS.solve(V), rtol=1e-13)
     steps = lambda p: sg.fori_loop(0, 2, lambda _, x: FACTORS.solve(x), p * V)  # noqa: E731
     np.testing.assert_allclose(sg.jacobian(steps)(1.0), FACTORS.solve(FACTORS.solve(V)))
+
+
+def test_factors_of_plain_numbers_are_scipys() -> None:
+    """They are made once, with SciPy's options and attributes."""
+    matrix = sp.csc_array(np.diag([4.0, 5.0, 6.0]) + np.eye(3, k=1))
+    ours = sg.scipy.sparse.linalg
+    factors, want = (lib.splu(matrix, permc_spec="NATURAL") for lib in (ours, sl))
+    assert type(factors) is type(want)
+    np.testing.assert_array_equal(factors.U.toarray(), want.U.toarray())
+    b = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(ours.factorized(matrix)(b), want.solve(b))
+    J = sg.jacobian(lambda b: factors.solve(b))(b)
+    np.testing.assert_allclose(J, np.linalg.inv(matrix.toarray()), atol=1e-12)

@@ -27,6 +27,7 @@ from ..._api._callback import pure_callback
 from ..._api._custom import custom_vjp
 from ..._graph import warn_user
 from ..._ops.np_common import is_traced
+from ..._state import now
 from ..._trace._namespace import offering
 from ...errors import ShapeError
 from .._fates import reasons
@@ -152,6 +153,13 @@ class splu:  # noqa: N801 - SciPy's name
 
     ``A`` may be a factorization of SciPy's, made outside; it is used.
     """
+
+    def __new__(cls, A: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return SciPy's factors where they are of plain numbers and not for a trace."""
+        made = isinstance(A, scipy.sparse.linalg.SuperLU)
+        if now().guards is None and not made and of_numbers(A):
+            return scipy.sparse.linalg.splu(A, *args, **kwargs)
+        return super().__new__(cls)
 
     def __init__(self, A: Any, *args: Any, **kwargs: Any) -> None:
         made = isinstance(A, scipy.sparse.linalg.SuperLU)
