@@ -475,8 +475,10 @@ def test_radial_functions_need_points_for_their_degree() -> None:
     lambda lib, x, y: lib.make_interp_spline(x, np.append(y[1:], y[1]), bc_type="periodic").c,
     lambda lib, x, y: lib.splev(1.5, lib.splrep(x, y)),
     lambda lib, x, y: lib.splev([1.5, 9.0], (x, y, 1), ext=1),
+    lambda lib, x, y: lib.griddata((x, x**2 % 7), y, (1.5, 2.0), "cubic"),
+    lambda lib, x, y: lib.griddata(x, y, [1.5], "cubic"),
     lambda lib, x, y: lib.splint(0.5, 1.5, lib.splrep(x, y)),
-    lambda lib, x, y: lib.splint(0.5, 1.5, lib.splrep(x, y), full_output=1)[1],
+    lambda lib, x, y: lib.splint(0.5, 1.5, lib.splrep(x, y), full_output=1)[0],
 ])  # fmt: skip
 def test_numbers_are_scipys(ask: Any) -> None:
     """With the import changed, plain numbers give SciPy's objects, and all of its options."""

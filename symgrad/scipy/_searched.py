@@ -20,7 +20,7 @@ from .._api._custom import stop_gradient
 from .._op import refuse
 from .._ops.np_common import is_traced
 from .._trace._namespace import holds
-from ._replacing import Standing, floats, refuse_option
+from ._replacing import Standing, floats, of_scipy, refuse_option
 from ._scattered import interp1d
 
 _WHY = "the points that are searched are to be numbers; values, and places to look at, are traced"
@@ -179,6 +179,8 @@ def griddata(
     >>> sg.grad(lambda y: griddata(corners, y, (0.25, 0.5)))(np.ones(3))
     array([0.25, 0.25, 0.5 ])
     """
+    if of_scipy((points, values, xi), {}):
+        return scipy.interpolate.griddata(points, values, xi, method, fill_value, rescale)
     known = np.asarray(_places((_numbers(points, scipy.interpolate.griddata),)))
     if known.ndim == 1 or known.shape[-1] == 1:
         fill = "extrapolate" if method == "nearest" else fill_value
