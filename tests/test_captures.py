@@ -1078,6 +1078,43 @@ def test_whatever_is_asked_of_another_spline(name: str) -> None:
             np.testing.assert_allclose(g(1.3), site.f(1.3), rtol=1e-9)
 
 
+@dataclass
+class _Compartment:
+    """As users write their parameters."""
+
+    rate: float
+    volumes: Any
+
+    def level(self, x: Any) -> Any:
+        return self.rate * x / self.volumes[0]
+
+
+class _Told(_Compartment):
+    def __str__(self) -> str:
+        return f"rate {self.rate:.2f} of {self.volumes}, {self.level(1.0)!r}"
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("kind", [_Compartment, _Told])
+def test_parameters_with_a_text_are_data(kind: Any) -> None:
+    """How an object is shown says nothing of code that does not show it."""
+    held = [kind(1.0, np.ones(2))]
+    g = sg.compile(lambda x: held[0].level(x))
+    shown = sg.compile(lambda x: x * float(str(held[0].rate)))
+    compared = sg.compile(lambda x: x if held[0] == kind(2.0, [2.0]) else 2.0 * x)
+    for k in range(1, 6):
+        held[0] = kind(float(k), np.full(2, 2.0 * k))
+        assert g(3.0) == 1.5
+        assert shown(3.0) == 3.0 * k
+        held[0].volumes[0] = 1.0
+        assert g(3.0) == 3.0 * k
+        held[0].volumes = [float(k)]
+        assert compared(1.0) == (1.0 if k == 2 else 2.0)
+    assert g.traces <= 3
+    assert isinstance(str(held[0]), str)
+
+
 def test_a_spline_of_more_pieces_is_another_program() -> None:
     held = [scipy.interpolate.CubicSpline(_AT, _AT**2)]
     g = sg.compile(lambda t: held[0](t) + held[0].x[-1])

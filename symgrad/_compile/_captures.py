@@ -34,6 +34,7 @@ from ._compared import same
 from ._effects import SETTING, Effects, Memory
 from ._places import Walk
 from ._reads import read_by
+from ._reads_code import WRITING
 from ._recall import RecalledError
 from ._substitutes import Substitutes
 from ._users import package_of
@@ -54,8 +55,6 @@ _TELLING = frozenset(
     ("isinstance", "type", "issubclass", "isscalar", "hasattr", "callable", "__class__", "id",
      "hash", "suppress")
 )  # fmt: skip
-#: Those that make text of a number.
-_WRITING = frozenset(("str", "repr", "format", "print"))
 
 _numbers = itertools.count(1)
 
@@ -156,7 +155,7 @@ class Captures:
             self._loose |= {k for k, v in floats.items() if k in before and not same(before[k], v)}
             self._floats = floats
         level = self.way.level
-        if walk.formats or walk.mentioned & _WRITING:
+        if walk.formats or walk.mentioned & WRITING:
             level = max(level, ARRAYS)
         if walk.mentioned & _TELLING:
             level = NOTHING

@@ -23,6 +23,9 @@ from ._unfollowed import warn_of_clocks
 from ._versions import parts_of
 from ._whose import by_symgrad, installed, of_library, of_packages
 
+#: Names in code that make text of a number.
+WRITING = frozenset(("str", "repr", "format", "print"))
+
 #: What a program's arithmetic does not raise.
 _ARITHMETIC = frozenset(
     ("ZeroDivisionError", "FloatingPointError", "OverflowError", "ArithmeticError", "LinAlgError")
@@ -190,11 +193,16 @@ def read_function(walk: Walk, f: FunctionType, at: At) -> None:
     walk.codes.setdefault(id(f.__code__), f.__code__)
     for text in handlers_in(f.__code__, f.__globals__):
         warn_user(text, CaptureWarning)
-    walk.mentioned |= names.mentioned
+    # An object's own text is asked for by code that writes, which is met by itself; and a dataclass
+    # compares classes of its own.
+    writes = f.__name__ in ("__repr__", "__str__", "__format__")
+    compares = f.__name__ == "__eq__" and f.__code__.co_filename == "<string>"
+    of_itself = {"__class__", "type", *WRITING} if writes else {"__class__"} if compares else set()
+    walk.mentioned |= names.mentioned - of_itself
     if "type" in names.mentioned:
         walk.asking.add(id(f.__globals__))
     walk.stored |= names.stored
-    walk.formats = walk.formats or names.formats
+    walk.formats = walk.formats or (names.formats and not writes)
     enter("globals", f.__globals__)
     _globals(walk, f, at, names)
 
