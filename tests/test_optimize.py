@@ -337,6 +337,16 @@ def test_curve_fit_with_one_error_of_all_points(given: dict[str, Any]) -> None:
         np.testing.assert_allclose(found, want, rtol=1e-5)
 
 
+def test_a_forgotten_return_is_scipys_error() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for solve in (lambda lib: lib.minimize(lambda x: None, [1.0]),
+                      lambda lib: lib.curve_fit(lambda x, a: None, T, Y)):  # fmt: skip
+            for lib in (original, optimize):
+                with pytest.raises(TypeError, match="NoneType"):
+                    solve(lib)
+
+
 @pytest.mark.parametrize("method", ["lm", "trf"])
 @pytest.mark.parametrize("mean", [lambda t, a: a, lambda t, a: np.array([a])])
 def test_curve_fit_of_a_constant(mean: Any, method: str) -> None:

@@ -267,7 +267,8 @@ class Derived:
             raise
         finally:
             effects.undo()
-        if not (self._at_start and self.scalar and np.size(value) != 1):  # SciPy's error
+        wrong = value is None or (self.scalar and np.size(value) != 1)
+        if not (self._at_start and wrong):  # else it is SciPy's error
             text = (
                 f"{self.solver} takes derivatives of {self.name} by differences, since it cannot "
                 f"be traced: {_reason(why)}"
