@@ -136,7 +136,7 @@ class Derived:
     def hessian(self, x: Any, *_: Any, **__: Any) -> Any:
         """Return the Hessian of a scalar function, shape (n, n)."""
         maker = sparse_hessian_of if self.sparse else hessian_of
-        return self._once(maker, x, lambda: slopes(self.gradient, x))
+        return self._once(maker, x, lambda: _slopes(self.gradient, x))
 
     def hessian_product(self, x: Any, p: Any, *_: Any, **__: Any) -> Any:
         """Return the product of the Hessian of a scalar function with ``p``."""
@@ -168,13 +168,13 @@ class Derived:
     def jacobian(self, x: Any, *_: Any, **__: Any) -> Any:
         """Return the Jacobian of a function of vectors, shape (m, n)."""
         maker = sparse_jacobian_of if self.sparse else jacobian_of
-        return self._once(maker, x, lambda: slopes(self.plain, x))
+        return self._once(maker, x, lambda: _slopes(self.plain, x))
 
     def curvature(self, x: Any, v: Any) -> Any:
         """Return the Hessian of ``v @ values(x)``, shape (n, n)."""
 
         def difference() -> Any:
-            return slopes(lambda y: v @ slopes(self.plain, y), x)
+            return _slopes(lambda y: v @ _slopes(self.plain, y), x)
 
         maker = sparse_curvature_of if self.sparse else curvature_of
         return self.of(maker, (x, np.asarray(v)), difference)
@@ -189,7 +189,7 @@ class Derived:
 
     def _value_and_gradient(self, x: Any) -> tuple[Any, Any]:
         found: tuple[Any, Any] = self._once(
-            value_and_gradient_of, x, lambda: (self.plain(x), slopes(self.plain, x)[0])
+            value_and_gradient_of, x, lambda: (self.plain(x), _slopes(self.plain, x)[0])
         )
         return found
 
@@ -294,7 +294,7 @@ class _RefusedError(Exception):
 EPS = float(np.finfo(float).eps)
 
 
-def slopes(function: Callable[[Any], Any], x: Any) -> Any:
+def _slopes(function: Callable[[Any], Any], x: Any) -> Any:
     """Return the Jacobian by differences, shape (m, n)."""
     steps = math.sqrt(EPS) * np.maximum(1.0, np.abs(x))
     return np.atleast_2d(

@@ -12,9 +12,8 @@ import scipy.integrate
 from .._graph import warn_user
 from .._state import PLAIN, now
 from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
-from ._derived import slopes
 from ._given import with_branches
-from ._noting import LEAVING, catching, raising_somewhere
+from ._noting import LEAVING, raising_somewhere
 from ._ode_at_once import forget, solved_again, solved_at_once
 from ._ode_methods import NEWTON, Tsit5
 from ._ode_programs import programs_for, structured
@@ -154,7 +153,8 @@ def solve_ivp(
 
         That one the function catches, or it is raised.
         """
-        if found.message == TOO_SMALL and raising_somewhere(fun):
+        failed = found.message == TOO_SMALL or not np.isfinite(found.y).all()  # LSODA's nan
+        if failed and raising_somewhere(fun):
             like = Tsit5 if method == "Tsit5" else ALIKE.get(method, method)
             plain = plainly(fun, like, **of_scipy)
             found = plain if plain.success else found
@@ -183,8 +183,7 @@ def solve_ivp(
         if kind is None:
             like = ALIKE.get(method, method)
             function, options = _filled(fun, given, like, t_span, y0, vectorized, options)
-            found = plainly(function, like, vectorized=False, **options)
-            return _left(found, fun, vectorized, args)
+            return told(plainly(function, like, vectorized=False, **options))
         start = np.array(y0)  # that a function writes to its state is found out after some calls
         if not dense_output and events is None:
             found = solved_at_once(kind, fun, t_span, start, t_eval, vectorized, given, options)
@@ -268,19 +267,10 @@ def _filled(
     programs = programs_for(None, vectorized, y0.size, fun)
 
     def slope(t: Any, y: Any, *_: Any) -> Any:
-        found = programs(programs.slope, fun, float(t), y, *args)
-        return found if np.isfinite(found).all() or not raising_somewhere(fun) else plain(t, y)
-
-    def plain(t: Any, y: Any) -> Any:
-        if vectorized:
-            return np.asarray(fun(t, y[:, np.newaxis], *args))[:, 0]
-        return np.asarray(fun(t, y, *args))
+        return programs(programs.slope, fun, float(t), y, *args)
 
     def exact(t: Any, y: Any, *_: Any) -> Any:
-        found = programs(programs.jacobian, fun, float(t), y, *args)
-        if np.isfinite(found).all() or not catching(fun):
-            return found
-        return slopes(lambda y: plain(t, y), y)
+        return programs(programs.jacobian, fun, float(t), y, *args)
 
     def sparse(t: Any, y: Any, *_: Any) -> Any:
         return programs(programs.sparse_jacobian, fun, float(t), y, *args)
