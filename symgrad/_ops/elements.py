@@ -84,16 +84,11 @@ class Elements:
             return (step("fdiv", one, a[0]),)
         x, y = (self.e.call_intrinsic("fabs", self.r.dtype, part) for part in a)
         upright = self.e.op(f"fcmp olt {self.r.kind} {x}, {y}")
-        (long,), (short,) = (
-            (self.either(upright, b, c)) for b, c in ((a[1:], a[:1]), (a[:1], a[1:]))
-        )
+        long, short = self.either(upright, a[::-1], a)
         ratio = step("fdiv", short, long)
         long = step("fdiv", one, step("fadd", long, step("fmul", short, ratio)))
-        short = step("fmul", ratio, long)
-        (real,), (imag,) = (
-            self.either(upright, (short,), (long,)),
-            self.either(upright, (long,), (short,)),
-        )
+        found = long, step("fmul", ratio, long)
+        real, imag = self.either(upright, found[::-1], found)
         return real, self.e.op(f"fneg {self.r.kind} {imag}")
 
     def quotient(self, a: Element, b: Element) -> Element:
