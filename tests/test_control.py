@@ -632,3 +632,57 @@ def test_elements_before_a_loop_of_which_some_do_not_count() -> None:
         return np.sum(sg.fori_loop(0, 3, lambda i, c: np.where(x > 0, c + s, c + x), 0.0 * x))
 
     np.testing.assert_allclose(sg.grad(f)(np.array([0.0, 4.0])), [3.0, 0.75])
+
+
+def _written_twice(v: Any, t: Any) -> Any:
+    a, b = np.array(v), np.array(v)
+    a[1] = t
+    b[3] = a[1] + a[0]
+    return a, b
+
+
+def _written_on(v: Any, t: Any) -> Any:
+    v = np.array(v)
+    v[1] = t
+    kept = np.array(v)
+    v[2] = 2.0 * t
+    return v, kept
+
+
+def _before_a_loop(v: Any, t: Any) -> Any:
+    v = sg.fori_loop(0, 1, lambda i, u: 0.5 * u + t, v)
+    return sg.fori_loop(0, 2, lambda i, u: u * t, v), v
+
+
+def _written_and_looped(v: Any, t: Any) -> Any:
+    a = np.array(v)
+    a[0] = t
+    b, c = np.array(a), np.array(a)
+    b[2] = t - 1.0
+    return sg.fori_loop(0, 2, lambda i, u: u * t, c), b
+
+
+@pytest.mark.parametrize("n", [5, 100])
+@pytest.mark.parametrize("step", [_written_twice, _written_on, _before_a_loop, _written_and_looped])
+def test_what_is_written_over_in_a_step_stays_where_something_else_has_it(
+    step: Any, n: int
+) -> None:
+    """Carries are written where they lie, results of the same step are not."""
+    x, times = np.linspace(0.5, 1.5, n), np.array([0.25, 0.5, 2.0])
+
+    def plain(lower: Any, upper: Any, body: Any, value: Any) -> Any:
+        for k in range(lower, upper):
+            value = body(k, value)
+        return value
+
+    rows, last, kept = [], x, x
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sg, "fori_loop", plain)
+        for t in times:
+            last, kept = step(last, t)
+            rows.append(kept)
+    stacked = sg.compile(lambda x: sg.scan(step, x, times))(x)
+    carried = sg.compile(lambda x: sg.scan(lambda c, t: (step(c[0], t), 0.0), (x, x), times)[0])(x)
+    np.testing.assert_allclose(stacked[0], last, rtol=1e-14)
+    np.testing.assert_allclose(stacked[1], rows, rtol=1e-14)
+    np.testing.assert_allclose(carried, [last, kept], rtol=1e-14)

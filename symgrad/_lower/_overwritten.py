@@ -7,7 +7,7 @@ step costs what it writes, not the array's size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import sympy as sp
@@ -37,17 +37,16 @@ def overwritten(plan: Plan, inputs: Sequence[Input], carries: int) -> dict[Node,
     dict
         For each node the number of its carry.
     """
+    chains = {k: x for k in range(carries) if (x := _chain(plan, k, inputs[1 + k]))}
+    if not chains:
+        return {}
+    inside = {n for chain in chains.values() for n, _ in chain}
+    reads = [set(_read(task, plan, inside)) for task in plan.tasks]
+    at = {s.target: j for j, t in enumerate(plan.tasks) if isinstance(t, Nest)
+          for s in t.stores if s.part is not None}  # fmt: skip
+    at |= {t.node: j for j, t in enumerate(plan.tasks) if isinstance(t, Single)}
     found: dict[Node, int] = {}
-    reads: list[set[Node]] | None = None
-    for k in range(carries):
-        chain = _chain(plan, k, inputs[1 + k])
-        if not chain:
-            continue
-        if reads is None:
-            reads = [set(_read(task, plan)) for task in plan.tasks]
-            at = {s.target: j for j, t in enumerate(plan.tasks) if isinstance(t, Nest)
-                  for s in t.stores if s.part is not None}  # fmt: skip
-            at |= {t.node: j for j, t in enumerate(plan.tasks) if isinstance(t, Single)}
+    for k, chain in chains.items():
         if all(_is_last(n, base, at, reads) for n, base in chain):
             found |= dict.fromkeys((n for n, _ in chain), k)
     return found
@@ -91,13 +90,11 @@ def _chain(plan: Plan, k: int, carried: Input) -> list[tuple[Node, Node]]:
     """Return what leads from a carry to its new value, if it is nothing but writing.
 
     Each node comes with what it is written over; a loop within writes over what it starts
-    from.
+    from. None is another result, too: that has a place of its own.
     """
     chain: list[tuple[Node, Node]] = []
     node = plan.outputs[k]
-    if plan.results.get(node) != k:
-        return []
-    while (base := written_over(node)) is not None:
+    while (base := written_over(node)) is not None and plan.results.get(node, k) == k:
         chain.append((node, base))
         node = base
     return chain if node is carried else []
@@ -115,14 +112,19 @@ def written_over(node: Node) -> Node | None:
     return None
 
 
-def _read(task: Task, plan: Plan) -> Iterator[Node]:
-    """Yield what a task reads from memory; what is cheap it computes again from there."""
+def _read(task: Task, plan: Plan, inside: Collection[Node] = ()) -> Iterator[Node]:
+    """Yield what a task reads from memory; what is cheap it computes again from there.
+
+    What writes over an array has copied it before, but for what is written ``inside`` a carry.
+    """
     if isinstance(task, Nest):
         own = set(task.nodes)
         stack = [*task.nodes, *(s.node for s in task.stores)]
         stack += [x for r in task.reductions for x in r.operands]
         stack += [x for s in task.stores if isinstance(s.target.op, Scatter)
                   for x in s.target.op.places_of(s.target.operands)]  # fmt: skip
+        stack += [s.target.operands[1] for s in task.stores
+                  if s.target.op.over and s.target not in inside]  # fmt: skip
     else:
         own, stack = set(), list(task.node.operands)
     seen: set[Node] = set()
