@@ -1062,6 +1062,10 @@ _CURVES: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
     "kind": lambda curve: (
         lambda t: curve(t) if isinstance(curve, scipy.interpolate.CubicSpline) else 0.0 * t
     ),
+    "type": lambda curve: (
+        lambda t: curve(t) if type(curve) is scipy.interpolate.CubicSpline else 0.0 * t
+    ),
+    "name of the type": lambda curve: lambda t: t * len(type(curve).__name__),
     "itself": lambda curve: lambda t, other=curve: curve(t) if curve is other else 0.0,
 }  # fmt: skip
 

@@ -210,7 +210,10 @@ def made_of(kind: type, parts: Iterable[Any]) -> Any:
     made = getattr(late_module(MODULES[row[0]]), row[1])
     found = getattr(made, "ours", made)(*parts)
     if hasattr(found, "__dict__"):
-        found.stands_for = kind  # for isinstance: a CubicSpline is a PPoly there
+        found.stands_for = kind  # for isinstance
+        version = version_of(kind)
+        if isinstance(version, type) and issubclass(version, type(found)):
+            found.__class__ = version  # a CubicSpline, which is made as a PPoly
     return found
 
 
