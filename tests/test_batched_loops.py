@@ -164,3 +164,25 @@ def test_what_works_along_axes_works_along_those_of_each(step: Any) -> None:
     each = [sg.compile(shrunk)(row) for row in table]
     np.testing.assert_array_equal(found[0], [count for count, _ in each])
     np.testing.assert_allclose(found[1], np.array([x for _, x in each]), rtol=1e-13, atol=1e-300)
+
+
+def test_a_result_that_is_the_same_in_all_examples_before_a_loop_for_each() -> None:
+    """It is computed of the batch once, not of one example that there is not."""
+
+    def f(x: Any, rows: Any, count: Any) -> Any:
+        def turns(limit: Any, state: Any) -> Any:
+            step = lambda c: (c[0] + 1, c[1])  # noqa: E731
+            return sg.while_loop(lambda c: c[0] < limit, step, (np.int64(0), state))[1]
+
+        def chosen(state: Any) -> Any:
+            state = turns(state[2] % 3, state)
+            _, found = sg.scan(lambda c, row: (c, row * 2.0), 0.0, rows[:3])
+            return found[-1], *state[1:]
+
+        state = turns(2, (x * 0.5, rows[1] * 3.0, count, np.array(3.0)))
+        return sg.cond(state[3] > 2, chosen, lambda state: state, state)[:2]
+
+    rows = np.arange(12.0).reshape(3, 4)
+    for batch in (sg.vmap(f), sg.compile(sg.vmap(f))):
+        found = batch(np.ones(3), rows, np.array([1, 2, 5]))
+        np.testing.assert_array_equal(found, [rows[:, 2] * 2.0, rows[:, 1] * 3.0])

@@ -39,15 +39,24 @@ def batch_examples(
     needed = {x for n in order if n not in inside for x in n.operands}.union(outputs)
     ends = [n for n in order if n in inside and n in needed and n.dtype != TOKEN]
     starts = [x for x in read if x in moving]
+    # Some results of a batched loop are the same in all examples.
+    made_of = set(moving)
+    for node in order:
+        if not made_of.isdisjoint(node.operands):
+            made_of.add(node)
+    equal = [x for x in read if x in made_of and x not in moving]
     slices = [Input(getattr(x, "name", f"x{k}"), x.shape, x.dtype) for k, x in enumerate(starts)]
+    shared = [Input(f"s{k}", x.shape, x.dtype) for k, x in enumerate(equal)]
     counter = Input("i", (), np.int64)
     with within(where=own[0].where):
-        swap = dict(zip(starts, slices, strict=True))
+        swap = dict(zip((*starts, *equal), (*slices, *shared), strict=True))
         found = by_places(rewrite(substitute(ends, swap)), slices)
         closed = close([counter, *slices], found)
         body = Body((*closed.inputs, *closed.stand_ins), closed.outputs)
-        xs = tuple(x for x, _ in batch(starts, batched, size))
-        made = Loop((), xs, closed.captured, body, size).node()
+        wide = [x for x, _ in batch((*starts, *equal), batched, size)]
+        xs, given = tuple(wide[: len(starts)]), wide[len(starts) :]
+        consts = substitute(closed.captured, dict(zip(shared, given, strict=True)))
+        made = Loop((), xs, tuple(consts), body, size).node()
         results = {Input("y", x.shape, x.dtype): result(made, k) for k, x in enumerate(ends)}
     rest = substitute(outputs, dict(zip(ends, results, strict=True)))
     return batch(rest, {**batched, **results}, size)
