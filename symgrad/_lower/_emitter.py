@@ -152,10 +152,12 @@ class Emitter:
         return self.op(f"call i64 @llvm.{word}.i64(i64 {a}, i64 {b})")
 
     @contextmanager
-    def counted(self, cell: str, first: str, end: str | int, step: int = 1) -> Iterator[str]:
+    def counted(
+        self, cell: str, first: str, end: str | int, step: int = 1, stays: bool = False
+    ) -> Iterator[str]:
         """Write the block for the values of a variable from ``first`` on, below ``end``.
 
-        It stays as it is: such loops have few turns, or take vectors themselves.
+        ``stays``: the loop has few turns, or takes vectors itself; LLVM makes none of it.
         """
         head, body, done = map(self.label, ("turn.head", "turn.body", "turn.done"))
         lines = self.lines[self.depth]
@@ -167,7 +169,7 @@ class Emitter:
         lines.append(f"{body}:")
         yield k
         self.line(f"store i64 {self.op(f'add i64 {k}, {step}')}, ptr {cell}")
-        self.line(f"br label %{head}{self.module.loop(1)}")
+        self.line(f"br label %{head}{self.module.loop(1) if stays else ''}")
         lines.append(f"{done}:")
 
     def require(self, conditions: Collection[tuple[str, int]]) -> None:

@@ -109,7 +109,7 @@ def _of_both_signs(node: Node, operands: tuple[Node, ...]) -> Node:
 def in_elements(node: Node) -> Callable[..., Any] | None:
     """Return the formula of a routine on matrices so small that it is written out in elements."""
     lower = Code.of(node.op).lower
-    if not isinstance(lower, Written) or lower.small is None:
+    if not isinstance(lower, Written | Composed) or lower.small is None:
         return None
     order = node.operands[0].shape[-1]
     return lower.small if isinstance(order, int) and 1 <= order <= MOST_UNKNOWNS else None

@@ -245,7 +245,7 @@ class Call:
 
     def loop(self, count: str, body: Callable[[str], None]) -> None:
         """Run ``body(i)`` for ``i`` from 0 up to ``count``, an ``i64`` register."""
-        with self.e.counted(self.cell("i64", "0"), "0", count) as i:
+        with self.e.counted(self.cell("i64", "0"), "0", count, stays=True) as i:
             body(i)
 
     def spoil(self, info: str, pointer: str, count: Dimension) -> None:

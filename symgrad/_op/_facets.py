@@ -55,11 +55,12 @@ class Cython:
 class Composed:
     """Lowered as a NumPy formula in other ops; in loops by the SIMD function of a name.
 
-    The functions are those of ``symgrad._lower._simd``.
+    The functions are those of ``symgrad._lower._simd``. ``small`` is that of :class:`Written`.
     """
 
     formula: Callable[..., Any]
     simd: str = ""
+    small: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True)

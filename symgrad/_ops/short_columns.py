@@ -49,7 +49,7 @@ class Columns(Elements):
 
     def over(self, first: str, end: str, body: Callable[[str], None], step: int = 1) -> None:
         """Run ``body(i)`` from ``first`` on, below ``end``."""
-        with self.e.counted(self.r.cell("i64", "0"), first, end, step) as i:
+        with self.e.counted(self.r.cell("i64", "0"), first, end, step, stays=True) as i:
             body(i)
 
     def subtract_many(self, y: str, x: str, factor: Element, first: str, end: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad import _pipeline
 from symgrad._op import ArrayOp, Op, Products, registry
 from symgrad._ops.banded import band_factors, complex_band_factors
 from symgrad._ops.callback import token_of
@@ -340,3 +341,18 @@ def test_singular_matrices_give_no_numbers() -> None:
     for n in (3, 12, 50):
         for a in (np.zeros((n, n)), np.ones((n, n)), np.full((n, n), np.nan)):
             assert not np.isfinite(solve(a, np.ones(n))).all()
+
+
+def test_small_systems_are_straight_code_in_batches() -> None:
+    """A call costs ten times the arithmetic, and none of it is a vector of examples."""
+    p = np.random.default_rng(11).normal(size=(40, 2))
+
+    def solved(p: Any) -> Any:
+        u, v = p
+        return np.linalg.solve(np.array([[4 + u, v], [v, 5.0]]), np.array([v, 1.0]))
+
+    f = sg.vmap(solved)
+    np.testing.assert_allclose(f(p), [solved(row) for row in p], rtol=1e-13)
+    lowered = _pipeline.lower(f.program(p))
+    assert "lapack" not in lowered.text
+    assert "turn.head" not in lowered.text  # nor own code, column by column
