@@ -171,8 +171,8 @@ def test_a_result_that_is_the_same_in_all_examples_before_a_loop_for_each() -> N
 
     def f(x: Any, rows: Any, count: Any) -> Any:
         def turns(limit: Any, state: Any) -> Any:
-            step = lambda c: (c[0] + 1, c[1])  # noqa: E731
-            return sg.while_loop(lambda c: c[0] < limit, step, (np.int64(0), state))[1]
+            begun = np.int64(0), state
+            return sg.while_loop(lambda c: c[0] < limit, lambda c: (c[0] + 1, c[1]), begun)[1]
 
         def chosen(state: Any) -> Any:
             state = turns(state[2] % 3, state)

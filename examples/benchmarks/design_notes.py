@@ -629,7 +629,7 @@ def parts(quick: bool) -> None:
 def waiting(quick: bool) -> None:
     """Functions without loops over arrays, through all passes and through the last ones alone."""
     print("waiting: solve_ivp to a tolerance of 1e-6; first call in s, call in us")
-    row("", *(f"{how}, {what}" for how in ("at once", "waiting") for what in ("first", "call")))
+    row("", *(f"{how}, {what}" for how in ("at once", "late") for what in ("first", "call")))
     cases = (
         ("Lotka-Volterra", "Taylor"), ("Pleiades", "DOP853"), ("HIRES", "Rodas5P"),
         ("POLLU", "BDF"), ("Brusselator", "Radau"), ("Brusselator", "RadauIIA"),

@@ -105,9 +105,11 @@ def run(ways: Any, block: list[Any], state: State, rows: Any) -> State:
             state = ways.fori_loop(0, count, lambda j, s, f=steps[0]: f(s), state)
         elif form == "while_loop":
             count = COUNTS[kind % len(COUNTS)](state)
-            step = lambda c, f=steps[0]: (c[0] + 1, f(c[1]))  # noqa: E731
-            test = lambda c, count=count: c[0] < count  # noqa: E731
-            state = ways.while_loop(test, step, (np.int64(0), state))[1]
+            state = ways.while_loop(
+                lambda c, count=count: c[0] < count,
+                lambda c, f=steps[0]: (c[0] + 1, f(c[1])),
+                (np.int64(0), state),
+            )[1]
         elif form == "scan":
 
             def row(s: State, x: Any, steps: Any = steps, k: int = k) -> Any:
