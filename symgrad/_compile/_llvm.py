@@ -11,7 +11,7 @@ import ctypes
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -23,6 +23,7 @@ from .._forks import PATIENCE, taken_by_forks, torn, undisturbed
 from .._lower import SIMD_PREFIX, STEPS
 from .._platform import NEAR, RELOCATION
 from .._runtime import absent, externals
+from ..errors import CheckError
 
 # ---------------------------------------------------------------- calls into LLVM
 
@@ -82,8 +83,12 @@ SHORT = 40
 _DEFINED = re.compile(r"^define [^@\n]*@([\w.]+)\((.*?)^}", re.MULTILINE | re.DOTALL)
 _CALLED = re.compile(r"call [^@\n]*@([\w.]+)\(")
 
-#: What keeps the passes from a function, and the attributes of such functions in LLVM's text.
-_NOT_YET = "noinline", "optnone"
+#: The first line of a function in a module's text, its name, and a group of attributes.
+_FIRST_LINE = re.compile(r"^define [^@\n]*@([\w.]+)\(.*(?= \{$)", re.MULTILINE)
+_GROUP = re.compile(r"^attributes (#\d+) = \{(.*)\}$", re.MULTILINE)
+
+#: Keeps the passes from a function; and the groups of such functions in LLVM's text.
+_NOT_YET = "noinline optnone"
 _WAITING = re.compile(rf'^attributes .* optnone .*"{STEPS}".*$', re.MULTILINE)
 
 #: Declarations of functions outside of a module.
@@ -159,7 +164,9 @@ def _without(what: tuple[str, str, str]) -> Iterator[None]:
 def optimized_object(text: str, level: int | None = None) -> bytes:
     """Return the object code of a module, optimised."""
     machine = host_machine(CODE_LEVEL if level is None else level)
-    module = optimize(parsed(text), machine, level)
+    module = (
+        optimize(text, machine) if level is None else optimize_whole(parsed(text), machine, level)
+    )
     with _without(REDUCTION):
         return _linkable(machine.emit_object(module))
 
@@ -183,83 +190,157 @@ def parsed(text: str, *context: Any) -> Any:
     """Return a verified module.
 
     Functions outside of it are called through the table of addresses (``nonlazybind``): llvmlite
-    reserves all memory of an object beforehand, without the table's entries for call stubs. In the
-    text, since llvmlite's add_function_attribute gives it to the result before version 0.48.
+    reserves all memory of an object beforehand, without the table's entries for call stubs.
+
+    Raises
+    ------
+    CheckError
+        LLVM refuses the text.
     """
     if NEAR:
         text = _OUTSIDE.sub(r"\g<0> nonlazybind", f"\n{text}") + _NO_STUBS
-    module = llvm.parse_assembly(text, *context)
-    module.verify()
+    return assembled(text, *context)
+
+
+def assembled(text: str, *context: Any) -> Any:
+    """Return the module of a text, verified.
+
+    Raises
+    ------
+    CheckError
+        LLVM refuses the text.
+    """
+    try:
+        module = llvm.parse_assembly(text, *context)
+    except RuntimeError as error:
+        line = re.search(r"<string>:(\d+):", str(error))
+        before = text.split("\n")[: int(line[1])] if line else []
+        names = _FIRST_LINE.findall("\n".join(before))
+        raise _refused(error, names[-1:]) from error
+    return verified(module)
+
+
+def verified(module: Any) -> Any:
+    """Return a module that LLVM has verified, after each change that is not its own passes'.
+
+    The passes end the process where they meet a module that breaks LLVM's laws.
+
+    Raises
+    ------
+    CheckError
+        The module breaks them.
+    """
+    try:
+        module.verify()
+    except RuntimeError as error:
+        names = [f.name for f in module.functions if not f.is_declaration]
+        raise _refused(error, [name for name in names if name in str(error)]) from error
     return module
 
 
-def optimize(module: Any, machine: Any, level: int | None = None) -> Any:
-    """Return a module, optimised for a target machine; at :data:`LEVEL` by default.
+def _refused(error: RuntimeError, functions: list[str]) -> CheckError:
+    """Return the error for machine code that LLVM refuses; the first function is named."""
+    place = f" of {functions[0]}" if functions else ""
+    return CheckError(
+        f"a fault of symgrad: LLVM refuses the code{place}; until it is fixed,"
+        f' backend="numpy" computes the same without machine code. LLVM says: {error}'
+    )
+
+
+def attributed(text: str, names: Collection[str], attributes: str) -> str:
+    """Return a module's text with further attributes of some functions.
+
+    In the text, since llvmlite's ``add_function_attribute`` gives them to the function's result
+    before version 0.48: LLVM then refuses the module, or ends the process.
+    """
+
+    def line(found: re.Match[str]) -> str:
+        return f"{found[0]} {attributes}" if found[1] in names else found[0]
+
+    return _FIRST_LINE.sub(line, text) if names else text
+
+
+def optimize(text: str, machine: Any) -> Any:
+    """Return the module of a text, optimised at :data:`LEVEL` for a target machine.
 
     LLVM puts a function into its callers as soon as it has optimised it, and then optimises these
     as a whole. Bodies of loops in loops are functions in functions here, so the same instructions
-    would go through all passes once for each of the functions around them. What others might
-    call, too, is optimised by itself: so are the functions of such a module, and put together
+    would go through all passes once for each of the functions around them. Functions that others
+    might call, too, are optimised one by one: so are those of such a module, and put together
     afterwards. Those without loops over arrays wait until then: what passes for loops take of
     steps on numbers and of calls is time.
     """
-    options = llvm.create_pipeline_tuning_options(speed_level=LEVEL if level is None else level)
+    parts = _parts(text)
+    if not parts:
+        return optimize_whole(parsed(text), machine, LEVEL)
+    waiting = {name for name, waits in parts.items() if waits}
+    module = parsed(attributed(text, waiting, _NOT_YET))
+    _link(module, parts, "external")
+    options = _options(LEVEL)
+    options.inlining_threshold = 0
+    _run_pipeline(module, machine, options)
+    text = str(module)
+    calls = Counter(_CALLED.findall(text))
+    inlined = _inlined(text, calls) & parts.keys()
+    text = _WAITING.sub(_at_last, attributed(text, inlined, "alwaysinline"))
+    module = assembled(text)
+    _link(module, parts, "internal")
+    return _put_together(module, calls, machine, options, bool(parts))
+
+
+def optimize_whole(module: Any, machine: Any, level: int) -> Any:
+    """Return a module, optimised in one piece for a target machine."""
+    options = _options(level)
+    _run_pipeline(module, machine, options)
+    if not any(f.name.startswith(SIMD_PREFIX) for f in module.functions):
+        return module
+    calls = Counter(_CALLED.findall(str(module)))
+    return _put_together(module, calls, machine, options, False)
+
+
+def _options(level: int) -> Any:
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = True
     options.slp_vectorization = False
-    parts = _parts(module) if level is None else []
-    for function in parts:
-        function.linkage = "external"
-        options.inlining_threshold = 0
-        if _has(function, STEPS.encode()):
-            for attribute in _NOT_YET:
-                function.add_function_attribute(attribute)
+    return options
+
+
+def _run_pipeline(module: Any, machine: Any, options: Any) -> None:
     builder = llvm.create_pass_builder(machine, options)
     _run(builder.getModulePassManager(), module, builder)
-    names = {function.name for function in parts}
-    if not (parts or any(f.name.startswith(SIMD_PREFIX) for f in module.functions)):
-        return module
-    text = str(module)
-    if parts:
-        module = llvm.parse_assembly(_WAITING.sub(_at_last, text))
-    parts = [f for f in module.functions if f.name in names]
-    simd = [f for f in module.functions if f.name.startswith(SIMD_PREFIX)]
-    for function in (*parts, *simd):
-        function.linkage = "internal"
-    calls = Counter(_CALLED.findall(text))
-    inlined = _inlined(text, calls) if parts else ()
-    for function in parts:
-        if function.name in inlined:
-            function.add_function_attribute("alwaysinline")
-    vectors = any(f.name in calls and _has(f, b"alwaysinline") for f in simd)
-    # Each run leaves callbacks in its builder that refer to what is gone after it.
-    with _without(ALIASES):
-        _put_together(module, llvm.create_pass_builder(machine, options), bool(parts), vectors)
-    return module
+
+
+def _link(module: Any, names: Collection[str], linkage: str) -> None:
+    """Give functions of a module another linkage."""
+    for function in module.functions:
+        if function.name in names:
+            function.linkage = linkage
 
 
 def _at_last(attributes: re.Match[str]) -> str:
     """Return the attributes of functions without what kept the passes from them."""
-    return " ".join(word for word in attributes[0].split(" ") if word not in _NOT_YET)
+    return " ".join(word for word in attributes[0].split(" ") if word not in _NOT_YET.split())
+
+
+def _parts(text: str) -> dict[str, bool]:
+    """Return the functions to be optimised one by one, and whether each waits for the end.
+
+    Those are the functions that only the module itself calls, and that may be inlined; none, if
+    there are no bodies within bodies.
+    """
+    groups = dict(_GROUP.findall(text))
+    found = {}
+    for line in _FIRST_LINE.finditer(text):
+        if line[0].startswith("define internal ") and not line[1].startswith(SIMD_PREFIX):
+            attributes = line[0] + "".join(groups[group] for group in re.findall(r"#\d+", line[0]))
+            if "noinline" not in attributes:
+                found[line[1]] = STEPS in attributes
+    nested = any(name.endswith(".run") and name.count(".task") > 1 for name in found)
+    return found if nested else {}
 
 
 def _has(function: Any, attribute: bytes) -> bool:
     return any(attribute in group for group in function.attributes)
-
-
-def _parts(module: Any) -> list[Any]:
-    """Return the functions to be optimised one by one: none without bodies within bodies.
-
-    Those are the functions that only the module itself calls, and that may be inlined.
-    """
-    found = [
-        f
-        for f in module.functions
-        if f.linkage is llvm.Linkage.internal
-        and not f.name.startswith(SIMD_PREFIX)
-        and not _has(f, b"noinline")
-    ]
-    nested = any(f.name.endswith(".run") and f.name.count(".task") > 1 for f in found)
-    return found if nested else []
 
 
 def _inlined(text: str, calls: Counter[str]) -> set[str]:
@@ -285,8 +366,13 @@ def _run(passes: Any, module: Any, builder: Any) -> None:
         passes.detach()
 
 
-def _put_together(module: Any, builder: Any, parts: bool, vectors: bool) -> None:
+def _put_together(module: Any, calls: Counter[str], machine: Any, options: Any, parts: bool) -> Any:
     """Put functions into callers, SIMD functions into vector loops; drop what is left over."""
+    simd = [f for f in module.functions if f.name.startswith(SIMD_PREFIX)]
+    for function in simd:
+        function.linkage = "internal"
+    vectors = any(f.name in calls and _has(f, b"alwaysinline") for f in simd)
+    verified(module)
     passes = llvm.create_new_module_pass_manager()
     if parts:  # copies of copies, which show while it is known what each function touches
         passes.add_post_order_function_attributes_pass()
@@ -300,7 +386,10 @@ def _put_together(module: Any, builder: Any, parts: bool, vectors: bool) -> None
     passes.add_simplify_cfg_pass()
     passes.add_dead_code_elimination_pass()
     passes.add_global_dead_code_eliminate_pass()
-    _run(passes, module, builder)
+    # Each run leaves callbacks in its builder that refer to what is gone after it: a new one.
+    with _without(ALIASES):
+        _run(passes, module, llvm.create_pass_builder(machine, options))
+    return module
 
 
 @llvm_turn()

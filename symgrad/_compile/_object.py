@@ -22,7 +22,7 @@ from .._runtime._threads import LIMIT, RUN
 from .._schedule import Program
 from .._state import within
 from ..errors import UnsupportedError
-from ._llvm import FAST_CODE_FROM, FULL, llvm_turn, optimize
+from ._llvm import FAST_CODE_FROM, FULL, assembled, llvm_turn, optimize_whole, verified
 
 #: The name of what products call in BLAS's place, beyond the largest.
 NEVER = "symgrad.product.never"
@@ -169,7 +169,7 @@ def _linked(texts: Iterable[str], lowered: Lowered, machine: Machine, name: str)
     )
 
     def parsed(text: str) -> Any:
-        module = llvm.parse_assembly(_ROUTINE.sub(r"\1_", text))
+        module = assembled(_ROUTINE.sub(r"\1_", text))
         module.triple, module.data_layout = machine.triple, str(emitting.target_data)
         return module
 
@@ -178,13 +178,12 @@ def _linked(texts: Iterable[str], lowered: Lowered, machine: Machine, name: str)
         whole.link_in(part)
     outside = {symbol for exports in lowered.exports[1:] for symbol in exports}
     _make_internal(whole, name)
-    optimize(whole, optimizing, FULL)
+    optimize_whole(verified(whole), optimizing, FULL)
     for text in lowered.straight:  # there is nothing to optimise in it
         whole.link_in(parsed(text))
     if outside:
         _make_internal(whole, name)
-    whole.verify()
-    return bytes(emitting.emit_object(whole))
+    return bytes(emitting.emit_object(verified(whole)))
 
 
 def _make_internal(module: Any, name: str) -> None:

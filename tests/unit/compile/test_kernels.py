@@ -263,7 +263,7 @@ def test_bodies_within_bodies_are_put_together_once(monkeypatch: pytest.MonkeyPa
 
     @_llvm.llvm_turn()
     def optimized() -> str:
-        return str(_llvm.optimize(_llvm.parsed(text), _llvm.host_machine()))
+        return str(_llvm.optimize(text, _llvm.host_machine()))
 
     together = optimized()
     with monkeypatch.context() as patch:
@@ -278,3 +278,29 @@ def test_bodies_within_bodies_are_put_together_once(monkeypatch: pytest.MonkeyPa
         for k in range(6):
             expected = expected + 0.01 * slope(expected) / (k + 1)
     np.testing.assert_allclose(sg.compile(solved)(y), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("define i32 @first() {\n  ret i32 0\n}\ndefine i32 @second() {\n  ret i32 %x\n}\n", "%x"),
+        ("define i32 @second() optnone {\n  ret i32 0\n}\n", "optnone"),
+    ],
+    ids=["text", "attributes"],
+)
+def test_code_that_llvm_refuses_is_an_error_with_its_functions_name(
+    text: str, message: str
+) -> None:
+    """LLVM's passes would end the process."""
+    for make in (_llvm.optimized_object, _llvm.full_object, _llvm.emit):
+        with pytest.raises(sg.errors.CheckError, match="refuses the code of second") as caught:
+            make(text)
+        assert message in str(caught.value)
+
+
+def test_attributes_are_the_functions_and_not_their_results() -> None:
+    """As llvmlite gives them before version 0.48; LLVM's passes then end the process."""
+    text = 'define internal i32 @f.run(i32 %a) #0 {\n  ret i32 %a\n}\nattributes #0 = { "mark" }\n'
+    changed = _llvm.attributed(text, ["f.run"], "noinline optnone")
+    found = _llvm.assembled(changed).get_function("f.run")
+    assert {b"noinline", b"optnone"} <= set(b" ".join(found.attributes).split())

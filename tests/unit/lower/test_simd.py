@@ -18,7 +18,7 @@ import pytest
 import scipy.special as sc
 
 import symgrad as sg
-from symgrad._compile._llvm import host_machine, llvm_turn, optimize, parsed
+from symgrad._compile._llvm import host_machine, llvm_turn, optimize
 from symgrad._lower._lanes import Form
 from symgrad._lower._simd import FUNCTIONS
 from symgrad._lower._simd_variants import _definition, definitions, libm_name
@@ -283,7 +283,7 @@ def test_the_normal_distribution_of_numbers(
 
 @llvm_turn()
 def optimized(text: str) -> str:
-    return str(optimize(parsed(text), host_machine()))
+    return str(optimize(text, host_machine()))
 
 
 def test_equal_work_of_two_functions_is_done_once() -> None:
