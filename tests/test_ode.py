@@ -409,7 +409,8 @@ def test_more_points_are_as_exact_as_asked_at_all_times(name: str) -> None:
         found = solve_ivp(fun, span, y0, "RadauIIA", **given)
         assert found.success
         error = np.abs(found.y - exact) / (np.abs(exact).max(axis=1, keepdims=True) + 1e-3)
-        assert error.max() < 10 * tolerance
+        # A kink within a step is seen only as far as it shows at the places looked at.
+        assert error.max() < (10 if name == "branches" else 1) * tolerance
     fewer = solve_ivp(fun, span, y0, "Radau", **options, rtol=1e-11)
     assert found.nfev < fewer.nfev / 3
 

@@ -318,9 +318,9 @@ class Rodas5PTable:
 #: Those that keep their factors from step to step; they have a loop of their own.
 NEWTON: dict[str | None, Implicit] = {
     "BDF": BDF(),
-    "Radau": Radau(3, 6),
-    "RadauIIA": Radau(5, 8),
-    "RadauIIA of 7 points": Radau(7, 10),
+    "Radau": Radau(3, 6, at_all_times=False),
+    "RadauIIA": Radau(5, 8, at_all_times=True),
+    "RadauIIA of 7 points": Radau(7, 10, at_all_times=True),
 }
 
 #: The other methods that are compiled, by their names.
