@@ -13,8 +13,6 @@ from zipfile import ZipFile
 import nox
 
 ROOT = Path(__file__).resolve().parents[1]
-#: The lowest versions that pyproject.toml admits.
-LOWEST = ["numpy==2.1.1", "scipy==1.16.0", "sympy==1.13.0", "numba==0.62.0", "llvmlite==0.45.0"]
 #: Processors by what is taken away from this one.
 FEATURES = {
     "avx2": {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""},
@@ -52,7 +50,7 @@ def tests(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def lowest(session: nox.Session) -> None:
     """Run the quick tests with the lowest versions of the dependencies."""
-    session.install("-e", ".[test]", *LOWEST)
+    session.install("-e", ".[test]", "-c", ".ci/lowest.txt")
     session.run("python", "-m", "pytest", *session.posargs)
 
 

@@ -85,7 +85,7 @@ SPACES = {"np": "numpy", "np.linalg": "numpy.linalg", "np.fft": "numpy.fft"}
 
 def named(function: Any) -> str | None:
     """Return a NumPy function as it is written, None for what is not NumPy's."""
-    name = function.__name__
+    name = getattr(function, "__name__", "")  # none: classes of SciPy 1.16's own
     for prefix, module in (("np.linalg", np.linalg), ("np.fft", np.fft), ("np", np)):
         if getattr(module, name, None) is function:
             return f"{prefix}.{name}"

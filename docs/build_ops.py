@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from scipy import special
 
 import symgrad._control
 import symgrad._ops
@@ -72,7 +73,9 @@ These raise `UnsupportedError` with the reason. So does every function that is n
 
 def named(function: Any) -> str:
     """Return a function as it is written after ``import numpy as np``."""
-    name = function.__name__
+    name = getattr(function, "__name__", None) or next(
+        name for name in special.__all__ if getattr(special, name) is function
+    )  # SciPy 1.16's functions of several kinds have no name
     if isinstance(function, np.ufunc):
         home = "np" if getattr(np, name, None) is function else "special"
         return f"{home}.{name}"

@@ -708,3 +708,25 @@ def test_sizes_beside_short_types_are_weak() -> None:
     same(sg.compile(f)(vector(3), 7), f(vector(3), 7))
     ends = lambda x, n: np.linspace(0.0, x[0], n)  # noqa: E731
     same(sg.compile(ends)(vector(3), 7), ends(vector(3), 7))
+
+
+def test_quotients_and_rests_of_lengths_are_pythons() -> None:
+    """SymPy before 1.14 says that -1 % n is 2*n - 1."""
+    terms: list[Callable[[int, int], int]] = [
+        lambda n, m: -1, lambda n, m: 1, lambda n, m: n - 3, lambda n, m: -2 * n - 3,
+        lambda n, m: n * m - 1, lambda n, m: m - n, lambda n, m: 7,
+    ]  # fmt: skip
+    divisors: list[Callable[[int, int], int]] = [
+        lambda n, m: n, lambda n, m: 2 * n, lambda n, m: n + m, lambda n, m: 3, lambda n, m: -n,
+    ]  # fmt: skip
+
+    def found(n: int, m: int) -> list[int]:
+        pairs = [(a(n, m), b(n, m)) for a in terms for b in divisors]
+        return [c for a, b in pairs for c in (a // b, a % b)]
+
+    def f(x: Any, y: Any) -> Any:
+        return np.stack([k * 1.0 for k in found(x.shape[0], y.shape[0])]) + 0.0 * x[0]
+
+    g = sg.compile(f)
+    for n, m in ((3, 5), (4, 2), (5, 5), (7, 3), (2, 9)):
+        np.testing.assert_array_equal(g(np.ones(n), np.ones(m)), found(n, m))

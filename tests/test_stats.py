@@ -850,7 +850,9 @@ def test_distribution_functions_have_densities_at_zero_too(name: str, shape: flo
 def test_students_vectors_without_tails_are_normal() -> None:
     x, cov = np.array([[0.3, -1.0], [2.0, 0.5]]), np.array([[2.0, 0.3], [0.3, 1.0]])
     f = lambda x, df: scipy.stats.multivariate_t.logpdf(x, np.zeros(2), cov, df)  # noqa: E731
-    np.testing.assert_allclose(sg.compile(f)(x, np.inf), f(x, np.inf), rtol=1e-12)
+    # SciPy's own t raises a TypeError there in 1.16.
+    density = scipy.stats.multivariate_normal.logpdf(x, np.zeros(2), cov)
+    np.testing.assert_allclose(sg.compile(f)(x, np.inf), density, rtol=1e-12)
     normal = lambda x: np.sum(scipy.stats.multivariate_normal.logpdf(x, np.zeros(2), cov))  # noqa: E731
     found = sg.grad(lambda x, df: np.sum(f(x, df)))(x, np.inf)
     np.testing.assert_allclose(found, sg.grad(normal)(x), rtol=1e-12)

@@ -101,6 +101,15 @@ _NO_STUBS = """
 """
 
 
+#: Ends of turns of the program's own loops. LLVM before 22 ends the process where it would put
+#: what these carry into vectors (a first-order recurrence of another, as `np.roll` makes them), so
+#: it is told to leave them as they are.
+_TURN = re.compile(r"^  br label %head$", re.MULTILINE)
+_SCALAR = """
+!1000000001 = distinct !{!1000000001, !{!"llvm.loop.vectorize.enable", i1 false}}
+"""
+
+
 @lru_cache(maxsize=1)
 def _target() -> tuple[Any, dict[str, Any]]:
     """Return LLVM's target, and this CPU as arguments for a target machine."""
@@ -210,6 +219,8 @@ def assembled(text: str, *context: Any) -> Any:
     CheckError
         LLVM refuses the text.
     """
+    if llvm.llvm_version_info[0] < 22 and _TURN.search(text):
+        text = _TURN.sub(r"\g<0>, !llvm.loop !1000000001", text) + _SCALAR
     try:
         module = llvm.parse_assembly(text, *context)
     except RuntimeError as error:
@@ -366,14 +377,16 @@ def _run(passes: Any, module: Any, builder: Any) -> None:
         passes.detach()
 
 
-def _put_together(module: Any, calls: Counter[str], machine: Any, options: Any, parts: bool) -> Any:
-    """Put functions into callers, SIMD functions into vector loops; drop what is left over."""
-    simd = [f for f in module.functions if f.name.startswith(SIMD_PREFIX)]
-    for function in simd:
-        function.linkage = "internal"
-    vectors = any(f.name in calls and _has(f, b"alwaysinline") for f in simd)
-    verified(module)
-    passes = llvm.create_new_module_pass_manager()
+def _add_passes(passes: Any, parts: bool, vectors: bool) -> None:
+    """Add the passes that put functions together.
+
+    Parameters
+    ----------
+    parts:
+        Whether functions were optimised one by one.
+    vectors:
+        Whether SIMD functions are put into vector loops.
+    """
     if parts:  # copies of copies, which show while it is known what each function touches
         passes.add_post_order_function_attributes_pass()
         passes.add_mem_copy_opt_pass()
@@ -386,6 +399,17 @@ def _put_together(module: Any, calls: Counter[str], machine: Any, options: Any, 
     passes.add_simplify_cfg_pass()
     passes.add_dead_code_elimination_pass()
     passes.add_global_dead_code_eliminate_pass()
+
+
+def _put_together(module: Any, calls: Counter[str], machine: Any, options: Any, parts: bool) -> Any:
+    """Put functions into callers, SIMD functions into vector loops; drop what is left over."""
+    simd = [f for f in module.functions if f.name.startswith(SIMD_PREFIX)]
+    for function in simd:
+        function.linkage = "internal"
+    vectors = any(f.name in calls and _has(f, b"alwaysinline") for f in simd)
+    verified(module)
+    passes = llvm.create_new_module_pass_manager()
+    _add_passes(passes, parts, vectors)
     # Each run leaves callbacks in its builder that refer to what is gone after it: a new one.
     with _without(ALIASES):
         _run(passes, module, llvm.create_pass_builder(machine, options))

@@ -227,6 +227,9 @@ def _function(value: Any) -> Any:
     name = getattr(value, "__name__", None) or getattr(value, "name", None)
     if name is None and type(value).__module__ == "scipy.stats._multivariate":
         name = type(value).__name__.removesuffix("_gen")
+    if name is None and type(value).__module__ == "scipy.special._multiufuncs":
+        # sph_harm_y and others, which have no names before SciPy 1.17
+        name = next((n for n, x in vars(sys.modules["scipy.special"]).items() if x is value), None)
     if not isinstance(name, str):
         return value
     for home in map(sys.modules.get, MODULES):

@@ -181,7 +181,8 @@ def offering(
             raise AttributeError(
                 f"module {own['__name__']!r} has no attribute {name!r}: {error}"
             ) from None
-        if not isinstance(found, np.ufunc) and not is_function(found):
+        nameless = callable(found) and registry.find(found) is not None  # SciPy 1.16's sph_harm_y
+        if not (isinstance(found, np.ufunc) or is_function(found) or nameless):
             return found
         reason = why if isinstance(why, str) else why(name)
         if isinstance(found, np.ufunc):

@@ -49,7 +49,8 @@ def along(*data: str) -> Callable[[Function], Function]:
         @functools.wraps(ours)
         def function(*args: Any, **kwargs: Any) -> Any:
             options = given_to(takes, args, kwargs)
-            axis, keepdims = options.pop("axis"), options.pop("keepdims", False)
+            # SciPy 1.16 has functions that take no axis: they are along the first.
+            axis, keepdims = options.pop("axis", 0), options.pop("keepdims", False)
             for name in options.keys() - follows.keys():
                 value = options.pop(name)
                 if name not in _BESIDE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import operator
@@ -14,6 +15,12 @@ from .. import numpy as traced_numpy
 from .._graph import warn_user
 from . import fft as transforms
 from ._replacing import floats, replaces
+
+#: SciPy's windows by default, which have other names from version to version.
+HANN, TUKEY = (
+    inspect.signature(function).parameters["window"].default
+    for function in (scipy.signal.welch, scipy.signal.spectrogram)
+)
 
 #: Windows that are ones, of any length.
 _ONES = ("boxcar", "box", "ones", "rect", "rectangular", None)
@@ -148,7 +155,7 @@ def _scale(window: Any, fs: Any, scaling: str) -> Any:
 
 @replaces(scipy.signal.csd)
 def csd(
-    x: Any, y: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: Any = None,
+    x: Any, y: Any, fs: Any = 1.0, window: Any = HANN, nperseg: Any = None,
     noverlap: Any = None, nfft: Any = None, detrend: Any = "constant",
     return_onesided: bool = True, scaling: str = "density", axis: int = -1, average: str = "mean",
 ) -> Any:  # fmt: skip
@@ -206,7 +213,7 @@ def csd(
 
 @replaces(scipy.signal.welch)
 def welch(
-    x: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: Any = None,
+    x: Any, fs: Any = 1.0, window: Any = HANN, nperseg: Any = None,
     noverlap: Any = None, nfft: Any = None, detrend: Any = "constant",
     return_onesided: bool = True, scaling: str = "density", axis: int = -1, average: str = "mean",
 ) -> Any:  # fmt: skip
@@ -252,7 +259,7 @@ def periodogram(
 
 @replaces(scipy.signal.coherence)
 def coherence(
-    x: Any, y: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: Any = None,
+    x: Any, y: Any, fs: Any = 1.0, window: Any = HANN, nperseg: Any = None,
     noverlap: Any = None, nfft: Any = None, detrend: Any = "constant", axis: int = -1,
 ) -> Any:  # fmt: skip
     """Frequencies and the coherence of two signals, as ``scipy.signal.coherence``."""
@@ -294,7 +301,7 @@ def _over_time(
 
 @replaces(scipy.signal.spectrogram)
 def spectrogram(
-    x: Any, fs: Any = 1.0, window: Any = ("tukey_periodic", 0.25), nperseg: Any = None,
+    x: Any, fs: Any = 1.0, window: Any = TUKEY, nperseg: Any = None,
     noverlap: Any = None, nfft: Any = None, detrend: Any = "constant",
     return_onesided: bool = True, scaling: str = "density", axis: int = -1, mode: str = "psd",
 ) -> Any:  # fmt: skip
@@ -319,7 +326,7 @@ def spectrogram(
 
 @replaces(scipy.signal.stft)
 def stft(
-    x: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: Any = 256, noverlap: Any = None,
+    x: Any, fs: Any = 1.0, window: Any = HANN, nperseg: Any = 256, noverlap: Any = None,
     nfft: Any = None, detrend: Any = False, return_onesided: bool = True, boundary: Any = "zeros",
     padded: bool = True, axis: int = -1, scaling: str = "spectrum",
 ) -> Any:  # fmt: skip
@@ -335,7 +342,7 @@ def stft(
 
 @replaces(scipy.signal.istft)
 def istft(
-    Zxx: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: Any = None,
+    Zxx: Any, fs: Any = 1.0, window: Any = HANN, nperseg: Any = None,
     noverlap: Any = None, nfft: Any = None, input_onesided: bool = True, boundary: Any = True,
     time_axis: int = -1, freq_axis: int = -2, scaling: str = "spectrum",
 ) -> Any:  # fmt: skip

@@ -250,7 +250,9 @@ def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> An
     n, k = _real(N, k)
     if repetition:
         none = (k == 0) & (n >= 0)
-        return np.where(none, 1.0, sc.binom(np.where(none, 1.0, n + k - 1.0), k))
+        # Of nothing out of nothing SciPy says 1, and said 0 before 1.17.
+        found = np.where(n > 0, 1.0, float(sc.comb(0, 0, repetition=True)))
+        return np.where(none, found, sc.binom(np.where(none, 1.0, n + k - 1.0), k))
     some = (k <= n) & (n >= 0) & (k >= 0)
     found = sc.binom(np.where(some, n, 1.0), np.where(some, k, 1.0))
     return np.where(some, found, 0.0)

@@ -32,13 +32,13 @@ def test_functions_stand_after_their_callers() -> None:
 
 def test_equal_work_is_sought_where_vectors_have_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of numbers there is none: what is equal is one step of the program."""
-    asked, whole = [], _llvm._put_together
+    asked, whole = [], _llvm._add_passes
 
-    def noted(module: Any, builder: Any, parts: bool, vectors: bool) -> None:
+    def noted(passes: Any, parts: bool, vectors: bool) -> None:
         asked.append(vectors)
-        whole(module, builder, parts, vectors)
+        whole(passes, parts, vectors)
 
-    monkeypatch.setattr(_llvm, "_put_together", noted)
+    monkeypatch.setattr(_llvm, "_add_passes", noted)
     monkeypatch.setenv("SYMGRAD_CACHE_DIR", "")
     x = np.linspace(1.0, 2.0, 99)
     found = sg.compile(lambda x: np.exp(x) + np.log(x))(x)
