@@ -13,28 +13,8 @@ from zipfile import ZipFile
 import nox
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Processors by what is taken away from this one.
-FEATURES = {
-    "avx2": {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""},
-    "sse": {"NUMBA_CPU_NAME": "x86-64-v2", "NUMBA_CPU_FEATURES": ""},
-    "plain": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
-}
-#: What symgrad/_platform.py can take for absent.
-LACKS = [
-    "advice", "fork", "libmvec", "limits", "long", "near", "owners", "structures", "words",
-]  # fmt: skip
-#: What processors and systems differ in, in a minute or two: `processor` and `pretend` run it.
-SMOKE = [
-    "tests/test_captures.py",
-    "tests/test_gufunc.py",
-    "tests/test_inside_numba.py",
-    "tests/test_kernels.py",
-    "tests/unit/compile/test_cache.py",
-    "tests/unit/lower/test_products.py",
-    "tests/unit/lower/test_simd.py",
-    "tests/unit/runtime",
-    "tests/unit/test_forks.py",
-]
+sys.path.insert(0, str(ROOT / "docs"))
+from build_versions import LACKS, ROWS, SMOKE  # noqa: E402
 
 nox.options.sessions = ["tests-3.11", "lint", "docs"]
 os.chdir(ROOT)
@@ -55,16 +35,16 @@ def lowest(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("processor", list(FEATURES))
+@nox.parametrize("processor", ["avx2", "sse", "generic"])
 def processor(session: nox.Session, processor: str) -> None:
     """Run SMOKE, or what is given, with code for a processor that has less than this one."""
     session.install("-e", ".[test]")
     chosen = session.posargs or SMOKE
-    session.run("python", "-m", "pytest", *chosen, env=FEATURES[processor])
+    session.run("python", "-m", "pytest", *chosen, env=ROWS[processor].environment)
 
 
 @nox.session
-@nox.parametrize("lack", LACKS)
+@nox.parametrize("lack", LACKS.split(","))
 def pretend(session: nox.Session, lack: str) -> None:
     """Run SMOKE, or what is given, where something is lacking (symgrad/_platform.py)."""
     session.install("-e", ".[test]")
