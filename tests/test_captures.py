@@ -1485,3 +1485,47 @@ def test_a_global_function_may_be_another() -> None:
     for f, slope in ((np.sin, np.cos(1.0)), (np.cos, -np.sin(1.0)), (np.sin, np.cos(1.0))):
         space["sin"] = f
         assert g(1.0) == pytest.approx(slope)
+
+
+def writing_term(scale: float) -> Callable[[Any], Any]:
+    def term(x: Any) -> Any:
+        out = np.zeros(2)  # taken as it stands: an array that traced values go into
+        out[0] = scale * x[0] ** 2
+        return np.sum(out)
+
+    return term
+
+
+@pytest.mark.parametrize("count", [1, 16, 17, 40, 200])
+@pytest.mark.parametrize("kind", [list, tuple, dict])
+@pytest.mark.usefixtures("no_kernels")
+def test_functions_in_a_container_are_taken_whatever_their_number(kind: Any, count: int) -> None:
+    terms: Any = [writing_term(1.0 + k) for k in range(count)]
+    held = dict(enumerate(terms)) if kind is dict else kind(terms)
+    x = np.array([1.5, -0.5])
+    g = sg.grad(lambda x: sum(held[k](x) for k in range(count)))
+    by_argument = sg.grad(lambda x, held: sum(held[k](x) for k in range(count)))
+    expected = [3.0 * sum(range(1, count + 1)), 0.0]
+    np.testing.assert_allclose(g(x), expected)
+    np.testing.assert_allclose(by_argument(x, held), expected)
+    if kind is not tuple:
+        held[count - 1] = writing_term(0.0)
+        np.testing.assert_allclose(g(x), [3.0 * sum(range(1, count)), 0.0])
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_chains_of_objects_are_followed_to_their_end() -> None:
+    last = end = SimpleNamespace(value=1.0, next=None)
+    for k in range(200):
+        last = SimpleNamespace(value=float(k), next=last)
+
+    def f(x: Any) -> Any:
+        total, link = 0.0, last
+        while link is not None:
+            total, link = total + link.value * x, link.next
+        return total
+
+    g = sg.grad(f)
+    assert g(2.0) == f(1.0)
+    end.value = 7.0
+    assert g(2.0) == f(1.0)

@@ -30,7 +30,7 @@ from .._trace import Traced
 from ._places import BOUND, FIXED, At, Enter, Member, Walk
 from ._reads_code import read_function, read_method, read_partial
 from ._reads_objects import read_class, read_instance, read_module, read_type
-from ._users import functions_in, packed_form, python_of, recipe_of, transformed, users_class
+from ._users import packed_form, python_of, recipe_of, transformed, users_class
 from ._whose import NONE, by_symgrad
 
 #: How deep places may lie in one another by one expression.
@@ -43,7 +43,7 @@ SMALL = 1024
 #: From this many bytes on, an array that has to be compared at each call is worth a warning.
 LARGE = 1 << 20
 
-#: Containers with more entries than this are compared as a whole if their entries are plain.
+#: Containers of plain entries are compared as a whole if they have more than this.
 SEPARATE = 16
 
 #: Containers of which a copy is made, besides named tuples and sets.
@@ -186,8 +186,6 @@ def _is_packed(walk: Walk, value: Any, at: At) -> bool:
     if len(value) <= SEPARATE or (packed := packed_form(value)) is None:
         return False
     walk.note(f"_sg_packed({at.text})", "equal", packed, at.name)
-    for f in {id(f): f for f in functions_in(value)}.values():
-        walk.visit(f, at.within(walk.constant(f), at.name, fixed=FIXED))
     return True
 
 
