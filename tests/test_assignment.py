@@ -112,6 +112,16 @@ def added_at(np: Any, x: Any) -> Any:
     return y
 
 
+def applied_at(np: Any, x: Any) -> Any:
+    y = np.zeros((3, 2)) + x[0]
+    np.multiply.at(y, ([0, 2, 0, 0], [1, 1, 1, 0]), x[:4])
+    np.maximum.at(y, 1, x[:2])
+    np.divide.at(y, (slice(1, 3), [0, 0]), 1.5)
+    np.exp.at(y, ([0, 0], [0, 0]))
+    np.power.at(y, ([], []), 2.0)
+    return y
+
+
 def traced_position(np: Any, x: Any) -> Any:
     k = np.argmax(x)
     y = x.copy()
@@ -348,7 +358,7 @@ CASES: dict[str, tuple[Case, Any]] = {
     f.__name__: (f, x)
     for x, group in (
         (X, (fill, recurrence, stencil, one_object_two_names, view_taken_before, positions,
-             added_at, traced_position, masks, right_of_others, masked_statistics, out, reshaped,
+             added_at, applied_at, traced_position, masks, right_of_others, masked_statistics, out, reshaped,
              in_place_methods, found_places, filled_as_selected,
              selected_of_selected)),
         (M, (views, views_of_views, copies_are_copies, positions_and_slices, masked_rows,

@@ -119,22 +119,44 @@ def _widths(value: Any, rank: int) -> list[tuple[Any, Any]]:
     raise ShapeError(f"pad: cannot give {value} to the {rank} axes of the array")
 
 
+#: The numbers that an axis is extended by, of its elements near the end.
+_STATISTICS: dict[str, Callable[..., Any]] = {
+    "maximum": np.max, "mean": np.mean, "median": np.median, "minimum": np.min,
+}  # fmt: skip
+
+#: The options of the modes that have any, with NumPy's defaults.
+_OPTIONS: dict[str, tuple[str, Any]] = {
+    "constant": ("constant_values", 0),
+    "linear_ramp": ("end_values", 0),
+    **dict.fromkeys(_STATISTICS, ("stat_length", None)),
+    **dict.fromkeys(("reflect", "symmetric"), ("reflect_type", "even")),
+}
+
+
 @composite(np.pad)
-def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
-    """Extend the axes by a constant, the edge, reflections or copies."""
+def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
+    """Extend the axes by a constant, a ramp, the edge, statistics, reflections or copies."""
     x = as_array(array)
     widths = [lengths(pair) for pair in _widths(pad_width, x.ndim)]
+    modes = sorted({*_OPTIONS, *_MODES})
+    if mode not in modes:
+        raise ArgumentError(f"pad: the mode {mode!r} is not traced; modes are {', '.join(modes)}")
+    name, default = _OPTIONS.get(mode, ("", None))
+    value = options.pop(name, default)
+    if options:
+        raise ArgumentError(f"pad: the mode {mode!r} takes no option {next(iter(options))!r}")
     if mode == "constant":
-        return _pad_constant(x, widths, constant_values)
-    if mode not in _MODES:
-        raise ArgumentError(
-            f"pad: the mode {mode!r} is not traced; modes are constant, {', '.join(_MODES)}"
-        )
+        return _pad_constant(x, widths, value)
+    if mode == "linear_ramp":
+        return _pad_ramp(x, widths, value)
+    if mode in _STATISTICS:
+        return _pad_statistic(x, widths, mode, value)
+    if value not in (None, "even"):
+        raise ArgumentError(f"pad: reflect_type={value!r} is not traced, 'even' is")
     before, after, margin = _MODES[mode]
     for axis, (left, right) in enumerate(widths):
+        _refuse_empty(x, axis, (left, right))
         n = x.shape[axis]
-        if isinstance(n, int) and n == 0 and (left, right) != (0, 0):
-            raise ShapeError(f"pad: axis {axis} is empty; only mode='constant' can extend it")
         if margin < 0 or (left + margin <= n and right + margin <= n):
             ends = (before(x, axis, left), x, after(x, axis, right))
             x = np.concatenate([p for p, w in zip(ends, (left, n, right), strict=True)
@@ -142,6 +164,53 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
         else:  # several reflections: NumPy finds the places
             x = np.take(x, np.pad(np.arange(int(n)), (int(left), int(right)), mode=mode), axis)
     return x
+
+
+def _with_ends(x: Any, axis: int, ends: list[Any], pair: tuple[Any, Any]) -> Any:
+    """Return an array with parts before and after it; of no elements there are none."""
+    parts = ((ends[0], pair[0]), (x, 1), (ends[1], pair[1]))
+    return np.concatenate([p for p, w in parts if not isinstance(w, int) or w], axis)
+
+
+def _pad_ramp(x: Any, widths: list[tuple[Any, Any]], ends: Any) -> Any:
+    for axis, (pair, values) in enumerate(zip(widths, _widths(ends, x.ndim), strict=True)):
+        _refuse_empty(x, axis, pair)
+        ramps = []
+        for last, (width, end) in enumerate(zip(pair, values, strict=True)):
+            along = tuple(width if k == axis else 1 for k in range(x.ndim))
+            part = np.reshape(np.arange(int(width)) / max(int(width), 1), along)
+            edge = _edge(x, axis, width, x.shape[axis] - 1 if last else 0)
+            ramp = (end + (edge - end) * part).astype(x.dtype)
+            ramps.append(np.flip(ramp, axis) if last else ramp)
+        x = _with_ends(x, axis, ramps, pair)
+    return x
+
+
+def _pad_statistic(x: Any, widths: list[tuple[Any, Any]], mode: str, counts: Any) -> Any:
+    """Extend by a statistic of so many elements at each end; None: of all."""
+    for axis, (pair, most) in enumerate(zip(widths, _widths(counts, x.ndim), strict=True)):
+        _refuse_empty(x, axis, pair)
+        n, ends = x.shape[axis], []
+        for k, (width, count) in enumerate(zip(pair, most, strict=True)):
+            count = n if count is None else min(count, n)
+            if isinstance(count, int) and count == 0 and mode in ("maximum", "minimum"):
+                raise ArgumentError("pad: stat_length of 0 yields no value for padding")
+            found = _STATISTICS[mode](
+                part(x, axis, n - count if k else 0, count), axis=axis, keepdims=True
+            )
+            if x.dtype.kind in "iu":
+                found = np.rint(found)
+            ends.append(spread(found.astype(x.dtype), tuple(
+                width if j == axis else d for j, d in enumerate(x.shape)
+            )))  # fmt: skip
+        x = _with_ends(x, axis, ends, pair)
+    return x
+
+
+def _refuse_empty(x: Any, axis: int, pair: tuple[Any, Any]) -> None:
+    n = x.shape[axis]
+    if isinstance(n, int) and n == 0 and pair != (0, 0):
+        raise ShapeError(f"pad: axis {axis} is empty; only mode='constant' can extend it")
 
 
 def _pad_constant(x: Any, widths: list[tuple[Any, Any]], constants: Any) -> Any:

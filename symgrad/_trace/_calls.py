@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -296,13 +297,44 @@ def added_at(ufunc: np.ufunc, target: Any, index: Any, *value: Any) -> None:
             "it by symgrad.numpy (zeros, zeros_like, array)"
         )
     if ufunc not in (np.add, np.subtract):
-        refuse(ufunc.at, "only np.add.at and np.subtract.at are followed")
+        _in_turn_at(ufunc, target, index, *value)
+        return
     added = value[0] if ufunc is np.add else -value[0]
     if target.dtype.kind == "c":
         target.real._add_at(index, np.real(added))
         target.imag._add_at(index, np.imag(added))
     else:
         target._add_at(index, added)
+
+
+def _in_turn_at(ufunc: np.ufunc, target: Any, index: Any, *value: Any) -> None:
+    """Carry out ``np.multiply.at`` and the like: at a place that comes k times, k times in turn."""
+    shape = tuple(map(int, target.shape))
+    places = np.arange(math.prod(shape)).reshape(shape)[_plain_index(index, ufunc)]
+    flat = np.ravel(places)
+    order = np.argsort(flat, kind="stable")
+    _, first, counts = np.unique(flat[order], return_index=True, return_counts=True)
+    turn = np.empty(flat.size, np.intp)  # how often the place has come before
+    turn[order] = np.arange(flat.size) - np.repeat(first, counts)
+    operands = [np.ravel(np.broadcast_to(v, np.shape(places))) for v in value]
+    x = np.reshape(target, (-1,))
+    for k in range(int(counts.max(initial=0))):
+        (chosen,) = np.nonzero(turn == k)
+        x[flat[chosen]] = applied(ufunc, (x[flat[chosen]], *(v[chosen] for v in operands)))
+    target[...] = np.reshape(x, shape)
+
+
+def _plain_index(index: Any, ufunc: np.ufunc) -> Any:
+    """Return an index with the numbers of what depends on no argument."""
+    if isinstance(index, tuple | list):
+        return type(index)(_plain_index(item, ufunc) for item in index)
+    node = getattr(index, "node", None)
+    if node is None:
+        return index
+    known = known_value(node)
+    if known is None:
+        refuse(ufunc.at, "of traced places only np.add.at and np.subtract.at are followed")
+    return known
 
 
 def reduced_at(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:

@@ -70,6 +70,7 @@ ROWS: dict[str, Samples] = {
 
 #: How arrays go on beyond their ends.
 MODES = ("edge", "reflect", "symmetric", "wrap")
+STATISTICS = ("maximum", "mean", "median", "minimum")
 
 TRIANGLES = join(
     on([(3, 3), (2, 4), (2, 3, 3), (3,)], (), (1,), (-1,)), on([(2, 2)], dtypes=("f4",))
@@ -129,6 +130,18 @@ ROWS |= {
         on([(2, 3)], {"pad_width": ((1, 0), (2, 1)), "constant_values": ((1, 2), (3, 4))}),
         on([(4,), (3, 4)], *((w, m) for w in (2, (1, 0)) for m in MODES), dtypes=("f8", "f4")),
         on([(2, 3)], *((7, m) for m in MODES)),
+        on([(4,), (3, 4)], *((w, m) for w in (2, (1, 0)) for m in STATISTICS), dtypes=("f8", "f4")),
+        on(
+            [(3, 4)],
+            *(
+                {"pad_width": ((1, 2), (0, 3)), "mode": m, "stat_length": ((1, 2), (3, 9))}
+                for m in STATISTICS
+            ),
+        ),
+        on(
+            [(4,), (3, 4), (1, 2)], (2, "linear_ramp"), ((1, 0), "linear_ramp"), dtypes=("f8", "f4")
+        ),
+        on([(2, 3)], {"pad_width": 2, "mode": "linear_ramp", "end_values": ((1, -2), (0.5, 3))}),
     ),
     "flip": join(on([(3,), (2, 3)], (), (0,), (-1,)), on([(2, 3, 4)], ((0, 2),), dtypes=("f4",))),
     "flipud": on([(3,), (2, 3)]),
