@@ -358,8 +358,8 @@ CASES: dict[str, tuple[Case, Any]] = {
     f.__name__: (f, x)
     for x, group in (
         (X, (fill, recurrence, stencil, one_object_two_names, view_taken_before, positions,
-             added_at, applied_at, traced_position, masks, right_of_others, masked_statistics, out, reshaped,
-             in_place_methods, found_places, filled_as_selected,
+             added_at, applied_at, traced_position, masks, right_of_others, masked_statistics, out,
+             reshaped, in_place_methods, found_places, filled_as_selected,
              selected_of_selected)),
         (M, (views, views_of_views, copies_are_copies, positions_and_slices, masked_rows,
              elements, rows, factorised, functions, repeated_values, empty_places,

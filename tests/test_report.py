@@ -217,3 +217,16 @@ def test_an_error_that_conditioning_explains_is_no_alarm(tmp_path: Path) -> None
         assert 16 < found.ulp < found.condition
         sg.report(difference, x, path=file)
     assert "; rounding alone may make" in file.read_text(encoding="utf-8")
+
+
+def test_without_a_path_the_file_has_the_functions_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def spring(x: Any) -> Any:
+        return 0.5 * x**2
+
+    assert sg.report(spring, 0.5) == Path("spring.html")
+    assert sg.report(lambda x: x**2, 0.5) == Path("f.html")
+    assert "spring" in (tmp_path / "spring.html").read_text(encoding="utf-8")

@@ -154,6 +154,20 @@ def test_logged_warned_and_told_in_errors(caplog: pytest.LogCaptureFixture) -> N
         sg.grad(f)(0.5)
 
 
+def test_numbers_are_printed_as_plain_python_prints_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def f(x: Any) -> Any:
+        print("x is", x, [x], f"{x}", str(x), x * 2)
+        return x**2
+
+    f(1.5)
+    expected = capsys.readouterr().out
+    sg.grad(f)(1.5)
+    # A Python float and what NumPy makes of one: 3.0 and np.float64(3.0) print alike.
+    assert capsys.readouterr().out == expected
+
+
 def test_what_has_no_number_is_shown_as_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     def f(x: Any) -> Any:
         print(f"{x:.2f}", x, Point(x))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +36,7 @@ DRAWN = 400
 def report(
     f: Callable[..., Any],
     *args: Any,
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
     domain: Domain | None = None,
     points: int = 32,
     limit: float = 16.0,
@@ -49,7 +50,8 @@ def report(
     *args:
         Example arguments.
     path:
-        The HTML file to write; it needs nothing beside it, and no network.
+        The HTML file to write, which needs nothing beside it, and no network; None: a file of the
+        function's name in the working directory, ``energy.html``.
     domain, points, limit:
         As for :func:`symgrad.verify`; without a domain, the certificate is for ``args``, and
         with one, arguments that are numbers need not be given.
@@ -74,7 +76,7 @@ def report(
     >>> sg.report(np.tanh, 0.5, path=file, domain=(-3.0, 3.0), points=4) == file
     True
     """
-    target = Path(path)
+    target = Path(_file_name(f) if path is None else path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise ArgumentError(f"a report is a page: path={str(path)!r} should end in .html")
     args = args or (() if domain is None else middle(f, domain))
@@ -103,6 +105,12 @@ def report(
     )  # fmt: skip
     target.write_text(text, encoding="utf-8")
     return target
+
+
+def _file_name(f: Callable[..., Any]) -> str:
+    """Return a file name made of a function's; that of a lambda expression is ``f.html``."""
+    name = re.sub(r"\W+", "_", name_of(f)).strip("_")
+    return f"{name or 'report'}.html"
 
 
 def _flat(call: Call) -> Callable[..., Any]:

@@ -243,7 +243,14 @@ class Traced(InMemory, Numberless, Stored):
             known = f". Write instead: {_INSTEAD[name]}"
         raise AttributeError(f"a traced value has no attribute {name!r}{known}")
 
+    def __str__(self) -> str:
+        value = example(self.node) if only_shown() else None
+        return repr(self) if value is None else str(value)
+
     def __repr__(self) -> str:
+        value = example(self.node) if only_shown() else None
+        if value is not None:
+            return repr(self.weak(value) if self.weak else value)
         say_without_number()
         name, shape = self.node.op.name, show(self.node.shape)
         return f"Traced({name} {number_of(self.node)}, shape={shape}, dtype={self.node.dtype})"
