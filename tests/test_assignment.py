@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -1188,3 +1189,33 @@ def test_items_at_a_place() -> None:
     ):
         assert sg.compile(f)(x) == f(x)
     np.testing.assert_array_equal(sg.grad(lambda x: x.item(4) * 2)(x), [[0, 0, 0], [0, 2, 0]])
+
+
+def calls_of(make: Callable[[], Any]) -> int:
+    """Return how many calls Python makes, and resumptions of generators."""
+    count = 0
+
+    def note(_: Any, event: str, __: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        make()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_a_write_costs_the_same_however_many_there_were() -> None:
+    def recurrence(x: Any) -> Any:
+        f = np.zeros(x.shape[0])
+        for i in range(1, x.shape[0]):
+            f[i] = x[i] + 0.5 * f[i - 1]
+        return np.sum(f**2)
+
+    few, many = (
+        calls_of(lambda n=n: sg.compile(recurrence).program(np.linspace(0.0, 1.0, n)))
+        for n in (400, 1600)
+    )
+    assert many < 4.5 * few

@@ -54,8 +54,14 @@ def _picks(region: Region) -> tuple[Any, ...]:
     return tuple(start for start, _, size in region if size is None)
 
 
+def _known(picks: tuple[Any, ...]) -> bool:
+    return all(isinstance(place, int) for place in picks)
+
+
 def _below(a: Any, b: Any) -> bool:
     """Tell whether ``a < b``; where only the hints can tell, a guard keeps it true."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a < b
     difference = as_expr(b) - as_expr(a)
     if not hint(as_dim(a)) < hint(as_dim(b)):
         return False
@@ -146,6 +152,7 @@ class Writes:
     def __init__(self, base: Node) -> None:
         self.base = base
         self.forms: dict[tuple[Any, ...], dict[tuple[Any, ...], tuple[Region, Node]]] = {}
+        self.unknown: set[tuple[Any, ...]] = set()  # forms with places that are no numbers
         self.sums: list[tuple[Region, Node]] = []
         self.whole: Node | None = base
         self.pieced: dict[Region, Node] = {}  # what was read so since the last write
@@ -158,11 +165,10 @@ class Writes:
     def overlap(self, region: Region) -> bool:
         """Tell whether a region has elements in common with one written, but is not it."""
         form, picks = _form(region), _picks(region)
-        alike = self.forms.get(form, {})
         regions = list(self.others(form))
-        if not all(isinstance(p, int) for key in (picks, *alike) for p in key):
-            regions += [other for p, (other, _) in alike.items() if p != picks]
         # Of one form, with known places, they are the same or apart.
+        if form in self.unknown or not _known(picks):
+            regions += [r for p, (r, _) in self.forms.get(form, {}).items() if p != picks]
         return not all(_apart(region, other) for other in regions)
 
     def write(self, region: Region, value: Node) -> None:
@@ -178,7 +184,10 @@ class Writes:
         elif self.whole is not None and sum(map(len, self.forms.values())) >= ADDED:
             self._start(self.whole)  # read as a whole between: not all parts anew each time
         self.whole, self.pieced = None, {}
-        self.forms.setdefault(_form(region), {})[_picks(region)] = (region, value)
+        form, picks = _form(region), _picks(region)
+        self.forms.setdefault(form, {})[picks] = (region, value)
+        if not _known(picks):
+            self.unknown.add(form)
 
     def _holds(self, region: Region, value: Node) -> bool:
         """Tell whether a region is known to hold a value."""
@@ -189,6 +198,7 @@ class Writes:
 
     def _start(self, base: Node) -> None:
         self.base, self.forms, self.sums, self.pieced = base, {}, [], {}
+        self.unknown = set()
 
     def _add(self, region: Region, value: Node) -> bool:
         """Note what is added to a region that was read just now; False where it is not a sum."""
@@ -204,7 +214,8 @@ class Writes:
         parts = self._parts()
         if len(parts) >= ADDED:
             parts = [(_everything(self.base), whole)]
-        self.forms, self.sums, self.whole, self.pieced = {}, [*parts, (region, part)], None, {}
+        self._start(self.base)
+        self.sums, self.whole = [*parts, (region, part)], None
         return True
 
     def _parts(self) -> list[tuple[Region, Node]]:
