@@ -1207,6 +1207,7 @@ def calls_of(make: Callable[[], Any]) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_a_write_costs_the_same_however_many_there_were() -> None:
     def recurrence(x: Any) -> Any:
         f = np.zeros(x.shape[0])
