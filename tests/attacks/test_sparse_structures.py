@@ -53,6 +53,19 @@ MAKERS: dict[str, Function] = {
     "columns": lambda kind, a, b: kind(a).tocsc()[:, ::2],
     "diagonal written": lambda kind, a, b: written(kind(a), lambda m: m.setdiag(b[0, :2])),
     "entry written": lambda kind, a, b: written(kind(a).tolil(), lambda m: put(m, 0, 1, b[1, 1])),
+    "entries written": lambda kind, a, b: written(
+        kind(a).tolil(), lambda m: put(m, [0, 1, 0], [2, 1, 0], b[0])
+    ),
+    "entries of csr": lambda kind, a, b: written(
+        kind(a).tocsr(), lambda m: put(m, [1, 0], [0, 2], b[1, :2])
+    ),
+    "row written": lambda kind, a, b: written(
+        kind(a).tolil(), lambda m: put(m, 1, slice(1, 3), b[0, 1:])
+    ),
+    "chain": lambda kind, a, b: sparse.vstack(
+        [kind(a) @ sparse.diags(b[0]), (kind(b) - kind(a)).tocsc()], format="csr"
+    ).T.tocoo(),
+    "sum of three": lambda kind, a, b: kind(a).tocsr() + kind(b).tocsc() + sparse.csr_array(a - b),
     "zero written": lambda kind, a, b: written(kind(a).tocsr(), lambda m: put(m, 0, 1, 0.0)),
     "entry of dok": lambda kind, a, b: written(kind(a).todok(), lambda m: put(m, 1, 2, b[0, 0])),
     "without zeros": lambda kind, a, b: written(
