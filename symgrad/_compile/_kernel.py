@@ -18,13 +18,13 @@ import llvmlite.binding as llvm
 import numba
 import numpy as np
 from llvmlite import ir
+from numba.core import cgutils, types
 from numba.core import errors as numba_errors
-from numba.core import types
 from numba.extending import intrinsic
 from numba.np import numpy_support
 from numba.np.arrayobj import _empty_nd_impl
 
-from .._runtime import EXHAUSTED, MISS, NO_MEMORY, NO_PLACE, OTHER_BRANCH, Leaf
+from .._runtime import EXHAUSTED, LOOPS, MISS, NO_MEMORY, NO_PLACE, OTHER_BRANCH, Leaf
 from ._code import Code, keep_constants
 from ._layout import Layout
 
@@ -241,6 +241,8 @@ class _Call:
         threads = self.context.cast(builder, args[2], number, types.int64)
         inputs = [*self.leaves, *numbers[: code.sizes]]
         status = self._run("run", [*inputs, *pointers, results, threads])
+        if any(symbol.startswith(LOOPS) for symbol in code.symbols):
+            self._raise_if(self._python_error(), MemoryError(NO_MEMORY))
         for test, value, error in (
             (">=", OTHER_BRANCH, ValueError(BRANCH)),
             ("==", EXHAUSTED, MemoryError(NO_MEMORY)),
@@ -313,6 +315,21 @@ class _Call:
             for kind, value in self.owned:
                 context.nrt.decref(builder, kind, value)
             context.call_conv.return_user_exc(builder, type(error), error.args)
+
+    def _python_error(self) -> Any:
+        """Return whether a loop of NumPy's has left an error in this thread; it is cleared."""
+        builder = self.builder
+        known = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(POINTER, []), "PyGILState_GetThisThreadState"
+        )
+        found = cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(1), 0))
+        with builder.if_then(cgutils.is_not_null(builder, builder.call(known, []))):
+            python = self.context.get_python_api(builder)
+            lock = python.gil_ensure()
+            builder.store(cgutils.is_not_null(builder, python.err_occurred()), found)
+            python.err_clear()
+            python.gil_release(lock)
+        return builder.load(found)
 
     def _alloca(self, count: int) -> Any:
         with self.builder.goto_entry_block():

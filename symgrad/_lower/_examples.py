@@ -16,7 +16,8 @@ from collections.abc import Sequence
 import sympy as sp
 
 from .._control import Loop
-from .._graph import Body, Node, topological
+from .._graph import Body, Node, bodies, topological
+from .._op import Code, Written
 from .._runtime import EXHAUSTED
 from .._shapes import Dimension, as_expr
 from .._state import now
@@ -55,8 +56,19 @@ def write_examples(unit: Outer, name: str, node: Node, frame: Frame) -> sp.Expr:
         part.in_groups(loop)
     steps = TURNS * len(topological(loop.body.outputs))
     assert loop.length is not None
-    share(unit.module, name, (loop.length,), frame, inner, steps)
+    # Who calls is the only thread that a library's error reaches.
+    cost = 0 if _may_raise(loop.body) else steps
+    share(unit.module, name, (loop.length,), frame, inner, cost)
     return max(1, steps // 64) * as_expr(loop.length)
+
+
+def _may_raise(body: Body) -> bool:
+    """Tell whether a routine among a body's steps reports failures as errors of Python's."""
+    for node in topological(body.outputs):
+        lower = Code.of(node.op).lower
+        if (isinstance(lower, Written) and lower.raises) or any(map(_may_raise, bodies(node))):
+            return True
+    return False
 
 
 class _Part(Writer):

@@ -80,13 +80,15 @@ class Written:
     axes before them are the batch, the same for all. None: one call for everything. With
     ``pairs`` elements are complex numbers, pairs of reals along the last axis, and the routines
     are those for them. ``small`` is the op as a NumPy formula in elements of its operands, for
-    matrices so small that they are straight code.
+    matrices so small that they are straight code. ``raises`` says that the routine reports a
+    failure as a Python error, which is lost in a thread that Python does not know.
     """
 
     write: Callable[..., None]
     core: tuple[int, ...] | Callable[..., tuple[int, ...]] | None
     pairs: bool = False
     small: Callable[..., Any] | None = None
+    raises: bool = False
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ FOURIER: ArrayOp = define(
         )),
         batch=lambda size, _, x, **params: _batched(FOURIER, x, lambda y: y.shape[1:], **params),
         fits=Cores("r n 2", batched=False)),
-    Code(Written(_write_fourier, (3, 3)),
+    Code(Written(_write_fourier, (3, 3), raises=True),
         source=lambda x, inverse, norm: f"fourier({x}, {inverse}, {norm!r})", helpers=(fourier,)),
     Words("discrete Fourier transforms of rows of complex numbers"),
 )  # fmt: skip
@@ -176,8 +176,8 @@ REAL_FOURIER: ArrayOp = define(
         )),
         batch=lambda size, _, x, norm: _batched(REAL_FOURIER, x, lambda y: y.shape[1:], norm=norm),
         fits=Cores("r n", batched=False, ordered=lambda size, norm: size["n"] > 0)),
-    Code(Written(_write_real, (2, 3)), source=lambda x, norm: f"real_fourier({x}, {norm!r})",
-        helpers=(real_fourier,)),
+    Code(Written(_write_real, (2, 3), raises=True),
+        source=lambda x, norm: f"real_fourier({x}, {norm!r})", helpers=(real_fourier,)),
     Words("discrete Fourier transforms of rows of real numbers, the first half"),
 )  # fmt: skip
 REAL_SIGNAL: ArrayOp = define(
@@ -190,7 +190,7 @@ REAL_SIGNAL: ArrayOp = define(
             REAL_SIGNAL, y, lambda x: x.shape[1:], n=n, norm=norm
         ),
         fits=Cores("r m 2", batched=False, ordered=_signal_ordered)),
-    Code(Written(_write_signal, (3, 2)),
+    Code(Written(_write_signal, (3, 2), raises=True),
         source=lambda y, n, norm: f"real_signal({y}, {n}, {norm!r})", helpers=(real_signal,)),
     Words("rows of n real numbers from the first half of their discrete Fourier transforms"),
 )  # fmt: skip

@@ -141,18 +141,27 @@ _apart("may_share_memory")
 @_facts(np.diag_indices_from)
 def diag_indices_from(arr: Any) -> Any:
     """Index arrays of the diagonal."""
+    if arr.ndim < 2 or any(n != arr.shape[0] for n in arr.shape):
+        raise ShapeError("diag_indices_from: an array has 2 axes or more, all of one length")
     return np.diag_indices(int(arr.shape[0]), arr.ndim)
+
+
+def _require_matrix(arr: Any, name: str) -> None:
+    if arr.ndim != 2:
+        raise ShapeError(f"{name} takes a matrix, not an array of {arr.ndim} axes")
 
 
 @_facts(np.tril_indices_from)
 def tril_indices_from(arr: Any, k: int = 0) -> Any:
     """Index arrays of the lower triangle."""
+    _require_matrix(arr, "tril_indices_from")
     return np.tril_indices(int(arr.shape[-2]), k, int(arr.shape[-1]))
 
 
 @_facts(np.triu_indices_from)
 def triu_indices_from(arr: Any, k: int = 0) -> Any:
     """Index arrays of the upper triangle."""
+    _require_matrix(arr, "triu_indices_from")
     return np.triu_indices(int(arr.shape[-2]), k, int(arr.shape[-1]))
 
 
@@ -160,6 +169,8 @@ def triu_indices_from(arr: Any, k: int = 0) -> Any:
 def ix_(*args: Any) -> Any:
     """Index arrays of a grid."""
     vectors = [as_array(v) for v in args]
+    if any(v.ndim != 1 for v in vectors):
+        raise ShapeError("ix_ takes vectors")
     # Of a mask the places, as many as the example call has where it is traced.
     vectors = [np.nonzero(v)[0][:] if v.dtype == np.bool_ else v for v in vectors]
     return tuple(

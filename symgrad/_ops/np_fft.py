@@ -46,10 +46,10 @@ def _back(y: Any, axis: int) -> Any:
 
 
 def sized(x: Any, n: Any, name: str) -> Any:
-    """Cut the last axis to ``n`` elements, or fill it up with zeros."""
-    if n is not None and under(n, 1):
-        raise ArgumentError(f"{name}: invalid number of data points ({n})")
+    """Cut the last axis to ``n`` elements, or fill it up with zeros; there must be some."""
     size = x.shape[-1]
+    if under(size if n is None else n, 1):
+        raise ShapeError(f"{name}: invalid number of data points ({0 if n is None else n})")
     if n is None or equal(size, n):
         return x
     if n < size:
@@ -66,10 +66,7 @@ def _rows(x: Any, last: int) -> Any:
 
 
 def _complex(x: Any, n: Any, axis: int, norm: Any, inverse: bool, name: str) -> Any:
-    z = sized(_axis(x, axis, name), n, name)
-    if under(z.shape[-1], 1):
-        raise ArgumentError(f"{name}: invalid number of data points (0)")
-    pairs = packed(z)
+    pairs = packed(sized(_axis(x, axis, name), n, name))
     y = FOURIER(_rows(pairs, 2), inverse=inverse, norm=_norm(norm))
     return _back(join_pairs(reshaped(y, pairs.shape)), axis)
 
@@ -87,7 +84,7 @@ def _backward_real(y: Any, n: Any, axis: int, norm: Any, name: str) -> Any:
     y = _axis(y, axis, name)
     n = 2 * (y.shape[-1] - 1) if n is None else n
     if under(n, 1):
-        raise ArgumentError(f"{name}: invalid number of data points ({n})")
+        raise ShapeError(f"{name}: invalid number of data points ({n})")
     pairs = packed(sized(y, half(n), name))
     x = REAL_SIGNAL(_rows(pairs, 2), n=n, norm=_norm(norm))
     return _back(reshaped(x, (*pairs.shape[:-2], n)), axis)

@@ -193,15 +193,22 @@ def hsplit(ary: Any, indices_or_sections: Any) -> Any:
     return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
+def _require_axes(x: Any, least: int, name: str) -> None:
+    if as_array(x).ndim < least:
+        raise ShapeError(f"{name} takes arrays of {least} axes or more")
+
+
 @composite(np.vsplit)
 def vsplit(ary: Any, indices_or_sections: Any) -> Any:
     """Split along the first axis."""
+    _require_axes(ary, 2, "vsplit")
     return split(ary, indices_or_sections, 0)
 
 
 @composite(np.dsplit)
 def dsplit(ary: Any, indices_or_sections: Any) -> Any:
     """Split along the third axis."""
+    _require_axes(ary, 3, "dsplit")
     return split(ary, indices_or_sections, 2)
 
 

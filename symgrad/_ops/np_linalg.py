@@ -10,7 +10,7 @@ import numpy as np
 from .._broadcast import broadcast, show
 from .._late import linalg
 from .._op import composite, refuse
-from .._shapes import as_size
+from .._shapes import as_size, under
 from ..errors import ShapeError
 from .banded import BAND_LU, BAND_SOLVE
 from .complex_factorizations import det_parts, log_det, sign_parts
@@ -166,6 +166,8 @@ def solveh_banded(
 ) -> Any:  # fmt: skip
     """Solution of symmetric banded systems; half of the band is stored."""
     half = matrix(ab, "solveh_banded", square=False)
+    if under(half.shape[-2], 1):
+        raise ShapeError("solveh_banded: half of a band has one row at least")
     width, n = half.shape[-2] - 1, half.shape[-1]
     # By the distance from the diagonal. Of an element in column j its twin is in column j + k.
     rows = [half[k if lower else width - k] for k in range(width + 1)]

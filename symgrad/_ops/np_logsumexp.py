@@ -81,6 +81,10 @@ def logsumexp(
     if x.ndim == 0:
         x = np.reshape(x, (1,))
         axis, keepdims = None, False
+    if 0 in x.shape:
+        x = x if b is None else np.broadcast_arrays(x, as_array(b))[0]
+        y = np.sum(x, axis=axis, keepdims=keepdims) - np.inf
+        return (y, -np.ones_like(y)) if return_sign else y  # the sign that SciPy gives
     if b is None:
         log, _, shift = _log_sum(x, axis)
         y, sign = log + shift, None

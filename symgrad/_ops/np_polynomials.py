@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._op import composite, refuse
-from .._shapes import Size, require_length
+from .._shapes import Size, require_length, under
 from ..errors import ArgumentError, ShapeError
 from .np_common import (
     as_array,
@@ -58,7 +58,10 @@ def polysub(a1: Any, a2: Any) -> Any:
 @composite(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
     """Product of two polynomials."""
-    return np.convolve(_coefficients(a1), _coefficients(a2))
+    factors = [_coefficients(a) for a in (a1, a2)]
+    # A polynomial without coefficients is 0.
+    first, second = (np.zeros_like(c, shape=(1,)) if under(c.shape[0], 1) else c for c in factors)
+    return np.convolve(first, second)
 
 
 @composite(np.polyder)
@@ -121,6 +124,8 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: Any = False, w: A
     if full or cov:
         refuse(np.polyfit, "full= and cov= are not traced")
     x, y = as_float(as_array(x)), as_float(as_array(y))
+    if under(x.shape[0], 1):
+        raise ArgumentError("polyfit: expected non-empty vector for x")
     matrix = vander(x, deg + 1)
     if w is not None:
         weight = as_array(w)
@@ -151,6 +156,8 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     """Covariances of variables that are rows."""
     if fweights is not None or aweights is not None:
         refuse(np.cov, "weights are not traced: weight the observations first")
+    if under(_observations(m, None, rowvar).shape[0], 1):
+        return np.zeros((0, 0))
     x = _observations(m, y, rowvar)
     # NumPy's are float64 at least.
     x = x.astype(np.result_type(x.dtype, np.float64) if dtype is None else dtype)

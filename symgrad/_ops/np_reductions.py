@@ -95,9 +95,10 @@ def _extremum(functions: tuple[Callable[..., Any], ...], op: Reduce, doc: str) -
             not_empty(x, axis, name)
             return fold(op, x, axis, keepdims)
         first = as_array(initial, x.dtype)
+        x = chosen(x, where, first)
         if 0 in (x.shape[k] for k in normalize_axes(axis, x.ndim)):
             return np.sum(x, axis=axis, keepdims=keepdims).astype(x.dtype) + first
-        return larger(fold(op, chosen(x, where, first), axis, keepdims), first)
+        return larger(fold(op, x, axis, keepdims), first)
 
     extremum.__doc__ = doc
     return composite(*functions, name=name, convention="equal shares among ties")(extremum)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._broadcast import normalize_axis
+from .._broadcast import normalize_axis, show
 from .._op import composite
 from .._shapes import Size, require_length, under
 from ..errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
@@ -17,6 +17,8 @@ from .np_common import (
     as_float,
     common_type,
     conjugated,
+    dims,
+    equal,
     iota,
     is_traced,
     lift,
@@ -37,6 +39,11 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
     x, xp, fp = (as_float(as_array(v)).astype(np.float64) for v in (x, xp, fp))
     if xp.ndim != 1 or fp.ndim != 1:
         raise ShapeError("interp: the points and the values of the table must be vectors")
+    if not equal(xp.shape[0], fp.shape[0]) or under(xp.shape[0], 1):
+        raise ShapeError(
+            "interp: a table has as many values as points, one at least, not "
+            f"{show(dims(fp))} and {show(dims(xp))}"
+        )
     if period is not None:
         x, xp = x % period, xp % period
         order = np.argsort(xp)
@@ -256,6 +263,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
             "bincount: how many counts there are would depend on the values of traced positions: "
             "give minlength=, which is then the length of the result"
         )
+    if under(x.shape[0], 1):
+        return np.zeros(length, np.int64)
     w = np.ones_like(x, np.int64) if weights is None else as_float(as_array(weights)).astype("f8")
     return SCATTER(lift(w, x), lift(x.astype(np.int64), w), axes=(0,), at=0, shape=(length,))
 

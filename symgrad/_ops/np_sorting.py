@@ -9,13 +9,14 @@ import sympy as sp
 
 from .._broadcast import normalize_axes, normalize_axis
 from .._op import composite, refuse
-from .._shapes import Size, as_dim, guard, hint
+from .._shapes import Size, as_dim, guard, hint, under
 from .._state import now
 from ..errors import ArgumentError, DTypeError, ShapeError, TraceError, UnsupportedError
 from .complex_order import as_complex_type
 from .np_common import (
     as_array,
     as_float,
+    equal,
     is_traced,
     lift,
     permute,
@@ -58,7 +59,9 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *,
 @composite(np.sort_complex, convention=TIES)
 def sort_complex(a: Any) -> Any:
     """Sort along the last axis, as complex numbers."""
-    return as_complex_type(as_float(np.sort(as_array(a))))
+    x = np.sort(as_array(a))
+    narrow = x.dtype.char in "bhBH"  # of which NumPy makes complex64, but not of float32
+    return as_complex_type(x if x.dtype.kind == "c" else x.astype("f4" if narrow else "f8"))
 
 
 @composite(np.argsort, differentiable=False)
@@ -89,9 +92,12 @@ def _leave_ties(x: Any, order: Any) -> None:
         raise TraceError("np.argsort of equal elements orders them in NumPy's own way")
 
 
-def _require_places(kth: Any, size: Any) -> None:
+def _require_places(kth: Any, shape: Any, axis: int) -> None:
     if is_traced(kth):
         raise ArgumentError("partition: the places must be known, not traced")
+    if 0 in shape:  # NumPy takes any place then
+        return
+    size = shape[axis]
     for k in sizes(kth):
         if not -size <= k < size:
             raise ShapeError(f"partition: place {k} is out of bounds for an axis of size {size}")
@@ -102,7 +108,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
               order: None = None) -> Any:  # fmt: skip
     """Sort far enough that some places are right; here all are."""
     x, axis = _along(a, axis)
-    _require_places(kth, x.shape[axis])
+    _require_places(kth, x.shape, axis)
     return _sorted(x, axis)
 
 
@@ -111,7 +117,7 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introsele
                  order: None = None) -> Any:  # fmt: skip
     """Positions of a partition; here those of the sorted array."""
     x, axis = _along(a, axis)
-    _require_places(kth, x.shape[axis])
+    _require_places(kth, x.shape, axis)
     return argsort(x, axis)
 
 
@@ -119,6 +125,9 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introsele
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """Positions that sort by several keys, the last one first."""
     rows = [np.moveaxis(as_array(k), axis, -1) for k in keys]
+    first = rows[0]
+    if any(x.ndim != first.ndim or not all(map(equal, x.shape, first.shape)) for x in rows):
+        raise ShapeError("lexsort: all keys need to be the same shape")
     order = _order(rows[0])
     for row in rows[1:]:
         inner = _order(np.take_along_axis(row, order, -1))
@@ -171,6 +180,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """Which bin each value falls into."""
     edges = as_array(bins)
+    if under(edges.shape[0], 1):
+        return np.zeros_like(as_array(x), np.int64)
     up = searchsorted(edges, x, "left" if right else "right")
     down = edges.shape[0] - searchsorted(edges[::-1], x, "right" if right else "left")
     return np.where(edges[0] > edges[-1], down, up)
@@ -247,6 +258,8 @@ def _quantile(a: Any, q: Any, axis: Any, method: str | None, keepdims: bool, ski
         refuse(np.quantile, f"method={method!r}; there are {', '.join((*_POSITIONS, *_STEPS))}")
     if not is_traced(q) and not np.all((q >= 0) & (q <= 1)):
         raise ValueError("Quantiles must be in the range [0, 1]")
+    if skip and 0 in x.shape:  # nan, with NumPy's warning
+        return np.nanmean(x, axis=axis, keepdims=keepdims)
     flat, axes = _joined(lift(x, q), axis)
     ordered = _sorted(flat, flat.ndim - 1)
     n = flat.shape[-1]

@@ -55,6 +55,8 @@ def svdvals(x: Any, /) -> Any:
 def cond(x: Any, p: Any = None) -> Any:
     """Condition number, in any norm."""
     x = matrix(x, "cond", square=False)
+    if 0 in x.shape[-2:]:
+        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     if p in {None, 2, -2}:
         s = _svd(x)[1]
         return s[..., 0] / s[..., -1] if p != -2 else s[..., -1] / s[..., 0]
@@ -279,6 +281,8 @@ def _squared(y: Any, times: Any) -> Any:
 def expm(A: Any) -> Any:
     """Exponential of matrices, by scaling and squaring (Higham, SIAM J. Matrix Anal. 26, 2005)."""
     a = matrix(A, "expm")
+    if 0 in a.shape:
+        return np.exp(a)
     norm = np.max(np.sum(np.abs(a), axis=-2), axis=-1)[..., None, None]
     with_squares = np.ceil(np.log2(np.maximum(norm, _PADE_NORM) / _PADE_NORM))
     x = a * np.exp2(-with_squares)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._broadcast import normalize_axes, show
 from .._op import Op, composite
+from .._shapes import under
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from .gathers import SCATTER
 from .np_common import (
@@ -113,6 +114,8 @@ def average(
     x = as_array(a)
     if weights is None:
         result = np.mean(x, axis=axis, keepdims=keepdims)
+        if 0 in result.shape:
+            raise ZeroDivisionError("division by zero")
         return (result, np.full_like(result, count(x, axis))) if returned else result
     w = as_array(weights)
     if axis is not None and w.ndim != x.ndim:
@@ -133,6 +136,8 @@ def average(
     w = as_float(w) if x.dtype.kind != "f" else w
     w = spread(w, x.shape, x)
     total = np.sum(w, axis=axis, keepdims=keepdims)
+    if 0 in w.shape and 0 not in total.shape:
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     result = np.sum(x * w, axis=axis, keepdims=keepdims) / total
     if not returned:
         return result
@@ -247,7 +252,9 @@ def _edges(x: Any, bins: Any, span: Any) -> Any:
         raise ArgumentError(f"histogram: bins is a number or edges, not {bins!r}") from None
     if n < 1:
         raise ArgumentError(f"histogram: there must be at least 1 bin, not {n}")
-    first, last = (x.min(), x.max()) if span is None else map(as_array, span)
+    if span is None:
+        span = (0.0, 1.0) if under(x.shape[0], 1) else (x.min(), x.max())
+    first, last = map(as_array, span)
     first, last = as_float(first), as_float(last)
     alone = first == last
     first, last = np.where(alone, first - 0.5, first), np.where(alone, last + 0.5, last)

@@ -11,6 +11,7 @@ from . import _structures as structures
 from ._entry import threads_symbol, write_entry
 from ._interface import EXHAUSTED, NO_MEMORY, NO_PLACE, OTHER_BRANCH, OUT_OF_RANGE, Interface, Leaf
 from ._libraries import (
+    LOOPS,
     Function,
     Variant,
     absent,

@@ -57,6 +57,7 @@ declare ptr @symgrad.python.PyTuple_New(i64)
 declare i32 @symgrad.python.PyTuple_SetItem(ptr, i64, ptr)
 declare i64 @symgrad.python.PyLong_AsLongLong(ptr)
 declare void @symgrad.python.PyErr_Clear()
+declare ptr @symgrad.python.PyErr_Occurred()
 declare void @symgrad.python.PyErr_SetString(ptr, ptr)
 declare ptr @symgrad.python.PyEval_SaveThread()
 declare void @symgrad.python.PyEval_RestoreThread(ptr)
@@ -302,7 +303,7 @@ def _keep(e: _Entry, k: int, made: str) -> None:
 
 
 def _run(e: _Entry, name: str, arguments: Sequence[str], work: str) -> str:
-    """Run the program, without the interpreter's lock if there is much to do."""
+    """Run the program, without the interpreter's lock if there is much to do; fail if it did."""
     call = f"call i32 @{name}.run({', '.join(arguments)})"
     free, held, done = e.label("free"), e.label("held"), e.label("done")
     much = e.op(f"icmp sgt i64 {work}, {RELEASE_FROM}")
@@ -316,7 +317,13 @@ def _run(e: _Entry, name: str, arguments: Sequence[str], work: str) -> str:
     second = e.op(call)
     e.line(f"br label %{done}")
     e.lines.append(f"{done}:")
-    return e.op(f"phi i32 [ {first}, %{free} ], [ {second}, %{held} ]")
+    status = e.op(f"phi i32 [ {first}, %{free} ], [ {second}, %{held} ]")
+    # A library's function says so where it has failed: NumPy's Fourier transforms need memory.
+    error = e.op("call ptr @symgrad.python.PyErr_Occurred()")
+    on = e.label("on")
+    e.line(f"br i1 {e.op(f'icmp eq ptr {error}, null')}, label %{on}, label %failed")
+    e.lines.append(f"{on}:")
+    return status
 
 
 def _check(e: _Entry, status: str) -> None:

@@ -160,6 +160,10 @@ def bind_function(symbol: str, address: int, keep: Any) -> None:
     llvm.add_symbol(symbol, address)
 
 
+#: What the names of universal functions' inner loops begin with.
+LOOPS = ("symgrad_loop.", "symgrad_ufunc.")
+
+
 def loop_symbol(module: str, ufunc: str, letter: str) -> str:
     """Return the name of the inner loop of a universal function; that of its data ends so too.
 

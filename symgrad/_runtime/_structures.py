@@ -262,7 +262,8 @@ OBJECTS = {"ndarray": np.ndarray, "float": float, "int": int, "None": None, "mis
 
 FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyLong_AsLongLong",
-    "PyErr_Clear", "PyErr_SetString", "PyEval_SaveThread", "PyEval_RestoreThread",
+    "PyErr_Clear", "PyErr_Occurred", "PyErr_SetString", "PyEval_SaveThread",
+    "PyEval_RestoreThread",
     "PyObject_Vectorcall",
 )  # fmt: skip
 

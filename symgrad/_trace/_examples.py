@@ -81,6 +81,19 @@ class Examples:
                 other.values[x] = np.asarray(value * (1.0 + by * uneven), x.dtype)[()]
         return other
 
+    def beside(self) -> Examples:
+        """Return a call nearby: each argument that is a float has another value, zeros, too."""
+        other = Examples(self.given, self.bind)
+        other._around, other.sizes = self._around, self.sizes
+        inputs = [n for n in self.values if isinstance(n, Input)]
+        for k, x in enumerate(inputs):
+            value = np.asarray(self.values[x])
+            if value.dtype.kind == "f" and x not in self._read:
+                uneven = 1.0 + 0.5 * np.cos(k + np.arange(value.size)).reshape(value.shape)
+                value = np.asarray(value + 1e-3 * uneven * (1.0 + np.abs(value)), x.dtype)
+            other.values[x] = value[()]
+        return other
+
     def only_reads(self, node: Node | None) -> bool:
         """Tell whether a node depends on what the function reads, and on no argument."""
         if node is None or not self._read:

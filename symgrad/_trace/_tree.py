@@ -29,7 +29,7 @@ class Pair:
 class Placed:
     """What is an array with labels of another kind: the base of sparse matrices of a trace.
 
-    Its classes have ``data``, and ``places()`` returns the labels: ``on(data)`` of them puts the
+    Its classes have ``terms``, and ``places()`` returns the labels: ``on(terms)`` of them puts the
     parts together.
     """
 
@@ -170,7 +170,7 @@ def _flatten(value: Any, leaves: list[Any]) -> Tree:
         leaves.append(value.values)
         return Tree("labelled", value.labels, (LEAF,))
     if isinstance(value, Placed):
-        leaves.append(value.data)  # type: ignore[attr-defined]
+        leaves.append(value.terms)  # type: ignore[attr-defined]
         return Tree("labelled", value.places(), (LEAF,))  # type: ignore[attr-defined]
     labels = labels_of(value)
     if labels is not None:

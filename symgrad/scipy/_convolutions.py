@@ -9,6 +9,7 @@ import numpy as np
 import scipy.signal
 
 from .. import numpy as traced_numpy
+from .._shapes import under
 from ..errors import ShapeError
 from ._replacing import floats, refuse_option, replaces
 
@@ -27,6 +28,8 @@ def _full(x: Any, y: Any) -> Any:
     """Return the convolution with all its edges."""
     if x.ndim != y.ndim:
         raise ShapeError(f"convolve: arrays of {x.ndim} and of {y.ndim} axes")
+    if any(under(n, 1) for n in (*x.shape, *y.shape)):
+        raise ShapeError("convolve of an array without elements")
     if x.ndim == 1 and (x.shape[0] <= ROWS or y.shape[0] <= ROWS):
         return np.convolve(x, y)
     shape = tuple(n + m - 1 for n, m in zip(x.shape, y.shape, strict=True))
@@ -67,6 +70,13 @@ def _convolve(x: Any, y: Any, mode: str) -> Any:
     return _cropped(_full(x, y), x, y, mode)
 
 
+def _by_transforms(x: Any, y: Any, mode: str) -> Any:
+    """Return what SciPy's convolutions by Fourier transforms give: of no elements no elements."""
+    if x.ndim == y.ndim and any(under(n, 1) for n in (*x.shape, *y.shape)):
+        return np.zeros(0)
+    return _convolve(x, y, mode)
+
+
 def _flipped(y: Any) -> Any:
     return np.conj(np.flip(y))
 
@@ -98,7 +108,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     """
     if axes is not None:
         refuse_option("fftconvolve", "axes", axes, "axes=None")
-    return _convolve(floats(in1), floats(in2), mode)
+    return _by_transforms(floats(in1), floats(in2), mode)
 
 
 @replaces(scipy.signal.oaconvolve)
@@ -114,7 +124,7 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     """
     if axes is not None:
         refuse_option("oaconvolve", "axes", axes, "axes=None")
-    return _convolve(floats(in1), floats(in2), mode)
+    return _by_transforms(floats(in1), floats(in2), mode)
 
 
 @replaces(scipy.signal.correlate)
@@ -147,7 +157,7 @@ def _on_plane(x: Any, y: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
     return _cropped(full, x, y, mode)
 
 
-@replaces(scipy.signal.convolve2d)
+@replaces(scipy.signal.convolve2d, empty=False)
 def convolve2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
@@ -163,7 +173,7 @@ def convolve2d(
     return _on_plane(_numbers(in1), _numbers(in2), mode, boundary, fillvalue)
 
 
-@replaces(scipy.signal.correlate2d)
+@replaces(scipy.signal.correlate2d, empty=False)
 def correlate2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:

@@ -145,7 +145,7 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
     ],
     "sparse": [
         (PASSED, "reads, writes, tells types or draws numbers", """
-            load_npz save_npz find isspmatrix isspmatrix_bsr isspmatrix_coo
+            load_npz save_npz isspmatrix isspmatrix_bsr isspmatrix_coo
             isspmatrix_csc isspmatrix_csr isspmatrix_dia isspmatrix_dok
             isspmatrix_lil get_index_dtype safely_cast_index_arrays rand random
             random_array

@@ -11,6 +11,7 @@ import scipy.signal
 import scipy.special as special
 
 from .. import numpy as traced_numpy
+from .._shapes import under
 from ._replacing import doubles, floats, refuse_option, replaces
 
 
@@ -210,7 +211,7 @@ def lombscargle(
         )
     x, y, freqs = floats(x), floats(y), floats(freqs)
     w = np.ones_like(y) if weights is None else floats(weights)
-    if not (x.ndim == 1 and x.shape == y.shape == w.shape):
+    if not (x.ndim == 1 and x.shape == y.shape == w.shape) or under(x.shape[0], 1):
         raise ValueError("Parameters x, y, weights must be 1-D arrays of equal non-zero length!")
     if freqs.ndim != 1:
         raise ValueError("Parameter freqs must be a 1-D array of non-zero length!")

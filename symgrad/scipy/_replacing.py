@@ -13,7 +13,8 @@ from .. import numpy as traced_numpy
 from .._broadcast import show
 from .._ops.np_common import is_traced
 from .._state import now
-from .._trace import as_node
+from .._trace import Traced, as_node, flatten
+from .._trace._known import known_value
 from .._trace._namespace import holds
 from ..errors import ShapeError, UnsupportedError
 
@@ -21,19 +22,41 @@ Function = Callable[..., Any]
 T = TypeVar("T")
 
 
-def replaces(original: Function) -> Callable[[Function], Function]:
-    """Have a function stand for one of SciPy's, which still computes with plain arrays."""
+def replaces(original: Function, *, empty: bool = True) -> Callable[[Function], Function]:
+    """Have a function stand for one of SciPy's, which still computes with plain arrays.
+
+    A traced array of no elements is as good as a plain one: nothing of it is unknown, and nothing
+    depends on it. So SciPy says what becomes of it, errors included, if all else is known. Not if
+    it is told by ``empty`` that SciPy's function ends the process there.
+    """
 
     def decorate(ours: Function) -> Function:
         @functools.wraps(ours)
         def function(*args: Any, **kwargs: Any) -> Any:
-            if any(holds(v, is_traced) for v in (*args, *kwargs.values())):
-                return ours(*args, **kwargs)
-            return original(*args, **kwargs)
+            if not any(holds(v, is_traced) for v in (*args, *kwargs.values())):
+                return original(*args, **kwargs)
+            leaves, tree = flatten((args, kwargs))
+            if empty and any(is_traced(x) and _is_empty(x) for x in leaves):
+                plain = [_plain(x) if is_traced(x) else x for x in leaves]
+                if not any(x is None and y is not None for x, y in zip(plain, leaves, strict=True)):
+                    args, kwargs = tree.unflatten(plain)
+                    return original(*args, **kwargs)
+            return ours(*args, **kwargs)
 
         return function
 
     return decorate
+
+
+def _is_empty(x: Any) -> bool:
+    return any(isinstance(n, int) and n == 0 for n in x.shape)
+
+
+def _plain(x: Any) -> Any:
+    """Return the numbers of a traced value that depends on no argument, else None."""
+    if _is_empty(x):
+        return np.zeros(tuple(map(int, x.shape)), x.dtype)
+    return known_value(x.node) if isinstance(x, Traced) else None
 
 
 def given_to(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:

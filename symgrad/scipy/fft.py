@@ -28,7 +28,7 @@ from .._ops.fourier import OTHER_WAY
 from .._ops.np_common import iota, is_traced, join_parts
 from .._ops.np_fft import chosen, sized
 from .._trace._namespace import offering
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ShapeError
 from ..numpy.fft import fftfreq, rfftfreq
 from ._fates import reasons
 from ._replacing import Function, floats, replaces
@@ -248,7 +248,7 @@ def _rows(
     name = {"cosines": "dct", "sines": "dst"}[kind]
     x = sized(np.moveaxis(x, axis, -1), n, name)
     if x.shape[-1] < 1:
-        raise ArgumentError(f"{name}: invalid number of data points (0)")
+        raise ShapeError(f"{name}: invalid number of data points (0)")
     type_ = _INVERSE[type_] if inverse else type_
     period = 2 * (x.shape[-1] + (_MORE[kind] if type_ == 1 else 0))
     orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize

@@ -29,6 +29,7 @@ from .. import numpy as traced_numpy
 from .._api._control import cond
 from .._api._custom import stop_gradient
 from .._ops.np_common import is_traced
+from .._shapes import under
 from .._trace._namespace import holds, offering
 from . import _rarer  # noqa: F401 - its rows are among the distributions
 from . import special as traced_special
@@ -296,6 +297,8 @@ class gaussian_kde(metaclass=Standing, of=scipy.stats.gaussian_kde):  # noqa: N8
 
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
         points = floats(dataset)
+        if under(math.prod(points.shape), 2):
+            raise ValueError("`dataset` input should have multiple elements.")
         self.dataset = points[None] if points.ndim < 2 else points
         self.d, self.n = int(self.dataset.shape[0]), self.dataset.shape[1]
         given = traced_numpy.ones(self.n) if weights is None else floats(weights)

@@ -23,7 +23,8 @@ import numpy as np
 import scipy.sparse
 
 from ..._forks import late_module
-from ..._trace._namespace import offering
+from ..._ops.np_common import is_traced
+from ..._trace._namespace import holds, offering
 from ...errors import UnsupportedError
 from .._fates import reasons
 from .._replacing import of_scipy
@@ -35,6 +36,7 @@ from ._composed import (
     diags_array,
     eye,
     eye_array,
+    find,
     hstack,
     identity,
     kron,
@@ -55,6 +57,7 @@ __all__ = [
     "diags_array",
     "eye",
     "eye_array",
+    "find",
     "hstack",
     "identity",
     "issparse",
@@ -72,13 +75,20 @@ class _Format(type):
     def __call__(cls, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False) -> Any:
         if of_scipy((arg1,), {}, Entries):
             return getattr(scipy.sparse, cls.__name__)(arg1, shape, dtype, copy)
+        original = getattr(scipy.sparse, cls.__name__)
+        if not holds(arg1, lambda x: is_traced(x) or isinstance(x, Entries)):
+            return entries(original(arg1, shape, dtype, copy))
         found = cls._of_traced(arg1, shape)
+        form = cls.__name__[:3]
+        if form not in ("coo", "csr", "csc") or not isinstance(arg1, tuple):
+            dense = form == "dia" or is_traced(arg1)
+            found.made(lambda x: original(x, shape), arg1, depends=dense)
         return found if dtype is None else found.astype(dtype)
 
     def _of_traced(cls, arg1: Any, shape: Any) -> Any:
         form, made = cls.__name__[:3], _kind(cls)
         if not isinstance(arg1, tuple):
-            own: Entries = getattr(entries(arg1).of(made), f"to{form}")()
+            own: Entries = entries(arg1).of(made)._by_rows().copied()
             return own
         if form == "dia" and len(arg1) == 2 and shape is not None:
             return spdiags(*arg1, *shape).of(made)
@@ -87,7 +97,7 @@ class _Format(type):
             rows, columns = (np.asarray(k, np.int64) for k in (rows, columns))
             size = shape or (int(rows.max()) + 1, int(columns.max()) + 1)
             found = made(data, rows, columns, size)
-            return found if form == "coo" else getattr(found, f"to{form}")()
+            return found if form == "coo" else found.tocsc() if form == "csc" else found.tocsr()
         if len(arg1) == 3 and form in ("csr", "csc"):
             data, inner, starts = arg1[0], *(np.asarray(k, np.int64) for k in arg1[1:])
             outer = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -103,8 +113,9 @@ class _Format(type):
 
     def __instancecheck__(cls, value: Any) -> bool:
         own = getattr(scipy.sparse, cls.__name__)
-        ours = type(value) is _kind(cls) and cls.__name__[:3] != "dia"  # none has its attributes
-        return ours or isinstance(value, own)
+        if type(value) is _kind(cls):
+            return bool(value.format == cls.__name__[:3])
+        return isinstance(value, own)
 
     def __subclasscheck__(cls, kind: type) -> bool:
         return kind is cls or issubclass(kind, getattr(scipy.sparse, cls.__name__))
@@ -147,7 +158,7 @@ def _made(name: str) -> Any:
     return _Format(name, (), {"__doc__": text, "__module__": __name__})
 
 
-_FORMATS = ("coo", "csr", "csc", "lil", "dok", "dia")
+_FORMATS = ("coo", "csr", "csc", "lil", "dok", "dia", "bsr")
 _MAKERS = {n: _made(n) for kind in _FORMATS for n in (f"{kind}_matrix", f"{kind}_array")}
 globals().update(_MAKERS)
 __all__ += sorted(_MAKERS)  # noqa: PLE0605 - they are alike

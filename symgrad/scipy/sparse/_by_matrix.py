@@ -129,7 +129,7 @@ _TERMS, _NORM = 26, 2.0
 
 def _advanced(a: Entries, t: Any, b: Any) -> Any:
     """Return the exponential of ``t * a`` times ``b``, by power series in several steps."""
-    size = np.max(summed(np.abs(stop_gradient(a.data)), a.columns, a.shape[1])) * np.abs(t)
+    size = np.max(summed(np.abs(stop_gradient(a.terms)), a.term_columns, a.shape[1])) * np.abs(t)
     steps = np.maximum(np.ceil(stop_gradient(size) / _NORM), 1.0)
 
     def step(_: Any, x: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from ... import numpy as traced_numpy
+from ..._ops.np_common import is_traced
 from ...errors import ShapeError
 from .._replacing import floats, of_scipy
 from ._entries import ByElements, Entries, entries, kind_of
@@ -20,13 +21,21 @@ from ._parts import lengths
 _join = traced_numpy.concatenate
 
 
+#: What makes a dia_matrix, of which other formats store no zeros.
+DIAGONALS = ("diags", "diags_array", "spdiags")
+
+
+def _is_dense(x: Any) -> bool:
+    return any(map(_is_dense, x)) if isinstance(x, (list, tuple)) else is_traced(x)
+
+
 def _replaces(ours: Callable[..., Any]) -> Callable[..., Any]:
     """Have a function stand for SciPy's of its name, which computes with plain matrices.
 
     One class is all formats; the type of the entries is that which SciPy is asked for.
     """
     original = getattr(scipy.sparse, ours.__name__)
-    signature = inspect.signature(original)
+    signature, name = inspect.signature(original), ours.__name__
 
     @functools.wraps(ours)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -36,6 +45,12 @@ def _replaces(ours: Callable[..., Any]) -> Callable[..., Any]:
         given.pop("format", None)
         dtype = given.pop("dtype", None)
         found = ours(**given)
+
+        def make(args: Any, values: Any) -> Any:
+            return original(*args, **dict(zip(kwargs, values, strict=True)))
+
+        operands = list(args), list(kwargs.values())
+        found.made(make, *operands, depends=name in DIAGONALS or any(map(_is_dense, operands)))
         return found if dtype is None else found.astype(dtype)
 
     function.__signature__ = signature  # type: ignore[attr-defined]
@@ -139,12 +154,12 @@ def kron(A: Any, B: Any) -> Entries:
     array([4., 4.])
     """
     a, b = entries(A), entries(B)
-    of_a, of_b = np.repeat(np.arange(a.nnz), b.nnz), np.tile(np.arange(b.nnz), a.nnz)
-    return kind_of(A, B)(
-        a.data[of_a] * b.data[of_b],
-        a.rows[of_a] * b.shape[0] + b.rows[of_b], a.columns[of_a] * b.shape[1] + b.columns[of_b],
-        (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]),
-    )  # fmt: skip
+    of_a = np.repeat(np.arange(a.count), b.count)
+    of_b = np.tile(np.arange(b.count), a.count)
+    rows = a.term_rows[of_a] * b.shape[0] + b.term_rows[of_b]
+    columns = a.term_columns[of_a] * b.shape[1] + b.term_columns[of_b]
+    shape = a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]
+    return kind_of(A, B)(a.terms[of_a] * b.terms[of_b], rows, columns, shape)
 
 
 def _placed(blocks: Any, down: bool, along: bool) -> Entries:
@@ -159,9 +174,9 @@ def _placed(blocks: Any, down: bool, along: bool) -> Entries:
 def _put_at(kind: Any, found: Any, shape: Any) -> Entries:
     """Return a matrix of parts, each with the row and the column where it begins."""
     return kind(  # type: ignore[no-any-return]
-        _join([part.data for part, _, _ in found]),
-        np.concatenate([part.rows + i for part, i, _ in found]),
-        np.concatenate([part.columns + j for part, _, j in found]),
+        _join([part.terms for part, _, _ in found]),
+        np.concatenate([part.term_rows + i for part, i, _ in found]),
+        np.concatenate([part.term_columns + j for part, _, j in found]),
         shape,
     )
 
@@ -257,7 +272,7 @@ def tril(A: Any, k: int = 0) -> Entries:
     array([2.])
     """
     a = entries(A)
-    return a.at(np.flatnonzero(a.columns - a.rows <= k))
+    return a.at(np.flatnonzero(a.term_columns - a.term_rows <= k))
 
 
 @_replaces
@@ -271,4 +286,20 @@ def triu(A: Any, k: int = 0) -> Entries:
     array([2.])
     """
     a = entries(A)
-    return a.at(np.flatnonzero(a.columns - a.rows >= k))
+    return a.at(np.flatnonzero(a.term_columns - a.term_rows >= k))
+
+
+def find(A: Any) -> tuple[Any, Any, Any]:
+    """Return rows, columns and values of the entries that are not zero, as ``scipy.sparse.find``.
+
+    Examples
+    --------
+    >>> from symgrad.scipy import sparse
+    >>> a = np.array([[0.0, 2.0], [3.0, 0.0]])
+    >>> sg.jacobian(lambda t: sparse.find(sparse.csr_array(t * a))[2])(1.0)
+    array([2., 3.])
+    """
+    if of_scipy((A,), {}, Entries):
+        rows, columns, values = scipy.sparse.find(A)
+        return rows, columns, values
+    return entries(A).found()

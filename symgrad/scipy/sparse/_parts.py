@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ... import numpy as traced_numpy
 from ..._ops.np_common import is_traced
 from ...errors import ShapeError, UnsupportedError
 from .._replacing import floats
+from ._structure import Making
 
 #: Operators by NumPy's functions.
 OPERATORS = {
@@ -43,22 +45,24 @@ def summed(terms: Any, places: Any, size: int) -> Any:
 
 def product(a: Any, b: Any) -> Any:
     """Return the product of two: an entry for each pair that meets."""
-    order = np.argsort(b.rows, kind="stable")
-    first, last = (np.searchsorted(b.rows[order], a.columns, side=s) for s in ("left", "right"))
-    of_a = np.repeat(np.arange(a.nnz), last - first)
+    order = np.argsort(b.term_rows, kind="stable")
+    first, last = (
+        np.searchsorted(b.term_rows[order], a.term_columns, side=s) for s in ("left", "right")
+    )
+    of_a = np.repeat(np.arange(a.count), last - first)
     of_b = order[np.concatenate([*map(np.arange, first, last), np.arange(0)])]
-    return type(a)(
-        a.data[of_a] * b.data[of_b], a.rows[of_a], b.columns[of_b], (a.shape[0], b.shape[1])
-    ).whole(a.order or "csr")  # fmt: skip
+    places, shape = (a.term_rows[of_a], b.term_columns[of_b]), (a.shape[0], b.shape[1])
+    found = type(a)(a.terms[of_a] * b.terms[of_b], *places, shape).whole(a.order or "csr")
+    return found.made(operator.matmul, a, b, zeros=False)
 
 
 def common(a: Any, b: Any) -> Any:
     """Return the product by elements of two, the second by rows and without doubles."""
-    places, known = (x.rows * x.shape[1] + x.columns for x in (a, b))
+    places, known = (x.term_rows * x.shape[1] + x.term_columns for x in (a, b))
     at = np.clip(np.searchsorted(known, places), 0, max(len(known) - 1, 0))
     both = np.flatnonzero(known[at] == places) if len(known) else at[:0]
     found = a.at(both)
-    return found.with_data(found.data * b.data[at[both]])
+    return found.with_data(found.terms * b.terms[at[both]])
 
 
 _join = traced_numpy.concatenate
@@ -74,10 +78,11 @@ def part_of(self: Any, key: Any) -> Any:
             "a sparse matrix that is traced gives no entries one by one. Write instead: "
             "A.toarray()[rows, columns], or A[np.ix_(rows, columns)] for all that cross"
         )
+    chosen = key
     parts = [np.arange(n)[k] for n, k in zip(self.shape, (rows, columns), strict=True)]
-    kept, places = np.arange(self.nnz), []
+    kept, places = np.arange(self.count), []
     for axis, part in enumerate(parts):
-        own = (self.rows, self.columns)[axis]
+        own = (self.term_rows, self.term_columns)[axis]
         to = np.full(self.shape[axis], -1)
         if len(np.unique(part)) < np.size(part):
             raise UnsupportedError(
@@ -89,19 +94,20 @@ def part_of(self: Any, key: Any) -> Any:
         places.append((own, to))
     size = tuple(map(np.size, parts))
     rows, columns = (to[own[kept]] for own, to in places)
-    cut = type(self)(self.data[kept], rows, columns, size)
+    cut = type(self)(self.terms[kept], rows, columns, size)
     if parts[0].ndim == parts[1].ndim == 0:
-        return np.sum(cut.data)
+        return np.sum(cut.terms)
     if self.by_elements and 0 in (parts[0].ndim, parts[1].ndim):
         raise UnsupportedError(
             "a sparse array that is traced has no rows and columns of one axis. Write "
             "instead: A[[i]] or A[:, [j]], or A.toarray()[i]"
         )
-    return cut
+    return cut.made(lambda a: (a if hasattr(a, "__getitem__") else a.tocsr())[chosen], self)
 
 
 def write(self: Any, key: Any, value: Any) -> None:
     """Write to rows and columns of a matrix, as ``A[rows, columns] = value``."""
+    before, given = self.copied(), value
     rows, columns = (np.arange(n)[k] for n, k in zip(self.shape, key, strict=True))
     if rows.ndim == columns.ndim == 1 and not all(map(holds_indices, key)):
         rows, columns = rows[:, None], columns[None, :]
@@ -109,11 +115,18 @@ def write(self: Any, key: Any, value: Any) -> None:
     value = value.toarray() if hasattr(value, "toarray") else floats(value)
     value = np.broadcast_to(value, rows.shape).reshape(-1)
     flat = rows.reshape(-1) * self.shape[1] + columns.reshape(-1)
-    kept = np.flatnonzero(~np.isin(self.rows * self.shape[1] + self.columns, flat))
-    self.data = _join([self.data[kept], value])
-    self.rows = np.append(self.rows[kept], rows)
-    self.columns = np.append(self.columns[kept], columns)
+    kept = np.flatnonzero(~np.isin(self.term_rows * self.shape[1] + self.term_columns, flat))
+    self.terms = _join([self.terms[kept], value])
+    self.term_rows = np.append(self.term_rows[kept], rows)
+    self.term_columns = np.append(self.term_columns[kept], columns)
     self.order = None
+
+    def written(a: Any, value: Any) -> Any:
+        a = a.copy()
+        a[key] = value
+        return a
+
+    self.made(written, before, given, depends=is_traced(given) or hasattr(given, "depends"))
 
 
 def set_diagonal(self: Any, values: Any, k: int = 0) -> None:
@@ -125,8 +138,15 @@ def set_diagonal(self: Any, values: Any, k: int = 0) -> None:
     if values.ndim:
         length = min(length, int(values.shape[0]))
         values = values[:length]
-    at = np.arange(length)
+    at, before = np.arange(length), self.copied()
     self[at - min(k, 0), at + max(k, 0)] = values
+
+    def written(a: Any, values: Any) -> Any:
+        a = a.copy()
+        a.setdiag(values, k)
+        return a
+
+    self.made(written, before, values, depends=is_traced(values))
 
 
 def holds_indices(key: Any) -> bool:
@@ -155,8 +175,11 @@ class Places:
     """A sparse matrix without its entries: what is known of a result before it is computed."""
 
     def __init__(self, of: Any) -> None:
-        self._of = of.with_data(np.zeros(of.nnz))
-        places = of.rows.tobytes(), of.columns.tobytes()
+        self._of = of.with_data(np.zeros(of.count))
+        #: What SciPy makes it, and whether it stores no zeros then.
+        self._form = of.in_scipy(False).format if of.making else of.order or "coo"
+        self._depends = of.depends
+        places = of.term_rows.tobytes(), of.term_columns.tobytes()
         self._key = (type(of), of.shape, of.order, *places)
 
     def __eq__(self, other: object) -> bool:
@@ -174,7 +197,12 @@ class Places:
             )
         made = self._of.with_data(values)
         if is_traced(values):
+            if self._depends:
+                made.making = Making(lambda a: a, [made.copied()], unknown=True)
             return made
         kind = scipy.sparse.coo_array if made.by_elements else scipy.sparse.coo_matrix
-        found = kind((made.data, (made.rows, made.columns)), made.shape)
-        return found.asformat(made.order or "coo")
+        found = kind((made.terms, (made.term_rows, made.term_columns)), made.shape)
+        if self._depends:
+            found.sum_duplicates()
+            found.eliminate_zeros()
+        return found.asformat(self._form)

@@ -116,9 +116,9 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
     if a.shape != (right.shape[0],) * 2:
         raise ShapeError(f"spsolve: a matrix of shape {a.shape}, and b of shape {right.shape}")
     if right.ndim == 2 and right.shape[1] == 1:
-        return _solved(a.rows, a.columns, a.data, right[:, 0], warns=True)
-    found = _solved(a.rows, a.columns, a.data, right, warns=True)
-    return entries(found).of(type(a)).whole(a.order) if issparse(b) else found
+        return _solved(a.term_rows, a.term_columns, a.terms, right[:, 0], warns=True)
+    found = _solved(a.term_rows, a.term_columns, a.terms, right, warns=True)
+    return entries(found).of(type(a)).asformat(a.format) if issparse(b) else found
 
 
 #: The transpose of a solve as one of real and imaginary parts; and whether the matrix is
@@ -174,7 +174,7 @@ class splu:  # noqa: N801 - SciPy's name
         b, a, factors = floats(rhs), self._a, self._factors
         if a is not None:
             a = {"N": a, "T": a.T, "H": a.conj().T}[trans]
-            return _solved(a.rows, a.columns, a.data, b)
+            return _solved(a.term_rows, a.term_columns, a.terms, b)
         if not is_traced(b):
             return factors.solve(b, trans)
         parts = b.real, b.imag if b.dtype.kind == "c" else np.zeros_like(b)
@@ -195,7 +195,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     """Return the norm of a sparse matrix, by default that of its entries."""
     if not isinstance(x, Entries):
         return scipy.sparse.linalg.norm(x, ord, axis)
-    return np.linalg.norm(x.toarray(), ord, axis) if ord or axis else np.linalg.norm(x.tocsr().data)
+    return (
+        np.linalg.norm(x.toarray(), ord, axis) if ord or axis else np.linalg.norm(x.tocsr().terms)
+    )
 
 
 # ---------------------------------------------------------------- by the matrix
