@@ -231,8 +231,8 @@ FRESNELS, FRESNELC = parts(
 
 
 def _expn_slope(y: Any, n: Any, x: Any) -> Any:
-    first = -np.exp(-x) / x  # n = 1, where E0 is no number of SciPy's for negative orders
-    return math.nan, np.where(n == 0, -y * (1 + 1 / x), np.where(n == 1, first, -EXPN(n - 1, x)))
+    # SciPy has no negative orders. Either side depends on n, or its derivative by n would be 0.
+    return math.nan, np.where(n == 0, -y * (1 + 1 / x), -EXPN(n - 1, x))
 
 
 EXPN: Op = boxed(

@@ -323,7 +323,7 @@ def test_rule_without_a_form_agrees_with_differences(op: Op) -> None:
         x = operands[j]
         with sg.backend("numpy"):
             if np.isnan(slope(x)).all():
-                assert Words.of(op).convention == records.ORDER
+                assert "not known" in str(Words.of(op).convention)
                 continue
             for rule, before in ((slope, total), (sg.grad(steepness), steepness)):
                 if np.isnan(rule(x)).all():
