@@ -31,11 +31,11 @@ from .shapes import (
     BETA_SHAPES,
     beta_shape,
     gamma_shape,
-    log_derivatives,
     mixed_derivatives,
     other_beta_shape,
 )
 from .student import student_shape
+from .taylor import log_derivatives
 
 
 def shown(name: str, *families: str) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import (
+    HIGHEST,
     Code,
     Composed,
     Cython,
@@ -33,9 +35,19 @@ from .._op import (
 from .._ops.np_common import as_array, as_float
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_sum
 from . import complex_parts
-from .differences import digamma_by_sums
-from .records import ORDER, POSITIVE, elsewhere, evaluated, of_scipy, relative, source_of
+from .differences import digamma_by_sums, polygamma
+from .records import (
+    ORDER,
+    POSITIVE,
+    elsewhere,
+    evaluated,
+    in_doubles,
+    of_scipy,
+    relative,
+    source_of,
+)
 from .tables import GAMMA_MIDDLE, RGAMMA_MIDDLE, fitted, step
+from .taylor import form_of_order, log_derivatives
 
 # ---------------------------------------------------------------- the gamma function as a pair
 
@@ -117,13 +129,48 @@ GAMMA = define(
         helpers=(elsewhere, fitted, gamma_by_table)),
     Evidence(samples=(0.2, 9), ulp=8.0),
 )  # fmt: skip
+
+
+def rgamma_slope(x: Any, order: int = 0, polygamma: Callable[..., Any] = sc.polygamma) -> Any:
+    """The derivative of ``1/gamma(x)``, or a higher one, where the function is 0 too.
+
+    Left of 1/2 it is ``sin(pi*x)*gamma(1 - x)/pi``, right of it its logarithm has derivatives.
+
+    Source: DLMF 5.2.2, 5.5.3, 5.15.
+    """
+    n = order + 1
+    left = x < 0.5
+    at = np.where(left, 1.0 - x, x)
+    scores = [-sc.psi(at), *(-polygamma(k, at) for k in range(1, n))]
+    right = sc.rgamma(at) * log_derivatives(scores)[0]
+    whole = np.rint(x)
+    parity = 1.0 - 2.0 * np.remainder(whole, 2.0)
+    angle = math.pi * (x - whole)
+    sine, cosine = parity * np.sin(angle), parity * np.cos(angle)
+    # of gamma(1 - x) the logarithm has the derivatives -psi, psi', -psi'', ...
+    turned = [(-1.0) ** (k + 1) * -s for k, s in enumerate(scores)]
+    total = 0.0 * x
+    for k in range(n, -1, -1):
+        turn = (sine, cosine, -sine, -cosine)[k % 4]
+        factor = log_derivatives(turned[: n - k])[0] * math.pi ** (k - 1) * math.comb(n, k)
+        total = total + turn * factor
+    return np.where(left, sc.gamma(at) * total, right)
+
+
+RGAMMA_SLOPE: Op = in_doubles(
+    "RgammaSlope", rgamma_slope, POSITIVE,
+    lambda x, order=0: form_of_order(lambda x: -sp.polygamma(0, x) / sp.gamma(x), x, order),
+    lambda y, x, order=0: (RGAMMA_SLOPE(x, order=order + 1),),
+    Evidence(samples=(0.2, 9), ulp=64.0), Words("The derivative of 1/gamma(x); a higher one."),
+    helpers=(log_derivatives,), traced={"polygamma": polygamma}, orders=HIGHEST,
+)  # fmt: skip
 _RGAMMA = of_scipy("Rgamma", sc.rgamma, POSITIVE)
 RGAMMA = define(
     Map("Rgamma", functions=(sc.rgamma,),
         evaluate=evaluated(
             gamma_by_table, sc.rgamma, fitted, True),
         domain=POSITIVE, sympy=lambda x: 1 / sp.gamma(x),
-        rule=Partials(lambda y, x: (-y * sc.psi(x),)), parts=complex_parts.rgamma),
+        rule=Partials(lambda y, x: (RGAMMA_SLOPE(x),)), parts=complex_parts.rgamma),
     Code(Composed(lambda x: gamma_by_table(x, _RGAMMA, step, True)),
         portable=lambda x: 1 / sc.gamma(x),
         source=source_of("gamma_by_table", "special.rgamma", "fitted", "True"),
@@ -290,6 +337,6 @@ def multigammaln(a: Any, d: Any) -> Any:
 def gammasgn(x: Any) -> Any:
     (x,) = _real(x)
     whole = np.floor(x)
-    sign = np.where(np.remainder(whole, 2.0) == 0, 1.0, -1.0)
-    sign = np.where(x > 0, 1.0, np.where(x == 0, np.copysign(1.0, x), sign))
+    left = 1.0 - 2.0 * np.remainder(whole, 2.0)
+    sign = np.where(x > 0, 1.0, np.where(x == 0, np.copysign(1.0, x), left))
     return np.where(np.isnan(x) | ((x < 0) & (whole == x)), math.nan, sign)
