@@ -160,6 +160,18 @@ def in_doubles(
     )  # fmt: skip
 
 
+def falling_power(x: Any, m: Any, n: int) -> Any:
+    """The n-th derivative of ``x**m``, also at 0, where whole powers end in 0.
+
+    So are its derivatives by x: of a function with a power at 0 they are made of these there.
+    """
+    factor: Any = 1.0
+    for k in range(n):
+        factor = factor * (m - float(k))
+    ends = (m >= 0) & (m < n) & (m == np.rint(m))
+    return np.where(ends, 0.0, factor * x ** np.where(ends, 1.0, m - float(n)))
+
+
 # ---------------------------------------------------------------- several results
 
 
