@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special as sc
@@ -111,3 +112,67 @@ def test_hessians_of_unknown_derivatives_are_symmetric() -> None:
     many = sg.hessian(lambda p: np.sum(sc.expn(p[:2], p[2:])), sparse=True)(point)
     assert np.isnan(many.toarray()[[0, 1, 0, 1, 2, 3], [0, 1, 2, 3, 0, 1]]).all()
     assert many.nnz == 8
+
+
+# ---------------------------------------------------------------- what is known
+
+#: Function, operands by which it is differentiated, point, derivative by mpmath.
+KNOWN: list[tuple[Any, tuple[int, ...], tuple[float, ...], Any]] = [
+    (sc.zeta, (0,), (1.5, 1.0), lambda s, q: mpmath.zeta(s, q)),
+    (sc.zeta, (0, 0), (1.5, 1.0), lambda s, q: mpmath.zeta(s, q)),
+    (sc.zeta, (0, 1), (2.5, 1.3), lambda s, q: mpmath.zeta(s, q)),
+    (sc.jv, (0,), (2.5, 3.0), mpmath.besselj),
+    (sc.jv, (0, 0), (0.0, 1.0), mpmath.besselj),
+    (sc.jv, (1, 0), (3.0, 7.0), mpmath.besselj),
+    (sc.yv, (0,), (2.5, 3.0), mpmath.bessely),
+    (sc.yv, (1, 0), (3.0, 7.0), mpmath.bessely),
+    (sc.iv, (0,), (2.5, 3.0), mpmath.besseli),
+    (sc.iv, (1, 0), (0.5, 3.0), mpmath.besseli),
+    (sc.kv, (0,), (2.5, 3.0), mpmath.besselk),
+    (sc.kv, (0, 0), (0.0, 3.0), mpmath.besselk),
+    (sc.kv, (1, 0), (-1.5, 3.0), mpmath.besselk),
+    (sc.ive, (0,), (2.5, 3.0), lambda v, x: mpmath.exp(-x) * mpmath.besseli(v, x)),
+    (sc.ive, (1, 0), (2.5, 3.0), lambda v, x: mpmath.exp(-x) * mpmath.besseli(v, x)),
+    (sc.kve, (0,), (2.5, 30.0), lambda v, x: mpmath.exp(x) * mpmath.besselk(v, x)),
+    (sc.kve, (1, 0), (2.5, 3.0), lambda v, x: mpmath.exp(x) * mpmath.besselk(v, x)),
+]
+
+
+@pytest.mark.parametrize(("f", "orders", "point", "form"), KNOWN)
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.quick(6)
+def test_a_derivative_by_an_order_is_mpmath_s(
+    f: Any, orders: tuple[int, ...], point: tuple[float, ...], form: Any
+) -> None:
+    slope: Any = f if f is not sc.zeta else (lambda s, q: sc.zeta(s, q))
+    for k in orders:
+        slope = sg.grad(slope, k)
+    counts = tuple(orders.count(k) for k in range(len(point)))
+    with mpmath.workdps(40):
+        want = float(mpmath.diff(form, point, counts))
+    assert slope(*point) == pytest.approx(want, rel=1e-12)
+
+
+def test_beyond_its_box_a_derivative_by_order_is_nan() -> None:
+    assert np.isnan(sg.grad(sc.kv)(2.0, 0.01))
+    assert np.isnan(sg.grad(sg.grad(sc.kv))(2.0, 0.01))
+    assert np.isnan(sg.grad(lambda s: sc.zeta(s, -0.5))(2.0))
+
+
+@pytest.mark.slow
+def test_orders_in_arrays_and_batches() -> None:
+    """A kernel over orders and arguments, forward, backward and batched."""
+    rng = np.random.default_rng(0)
+    v, x = rng.uniform(-0.5, 6, 7), rng.uniform(0.2, 9, 7)
+    found = sg.grad(lambda v: np.sum(sc.kv(v, x)))(v)
+    with mpmath.workdps(30):
+        want = [
+            float(mpmath.diff(lambda s, b=b: mpmath.besselk(s, b), a))
+            for a, b in zip(v, x, strict=True)
+        ]
+    np.testing.assert_allclose(found, want, rtol=1e-12)
+    np.testing.assert_allclose(sg.vmap(sg.grad(sc.kv))(v, x), want, rtol=1e-12)
+    np.testing.assert_allclose(sg.jvp(lambda v: sc.kv(v, x), (v,), (v * 0 + 1,))[1], found)
+    single = sg.grad(sc.kv)(np.float32(v[0]), np.float32(x[0]))
+    assert single.dtype == np.float32
+    assert single == pytest.approx(want[0], rel=1e-6)
