@@ -150,7 +150,11 @@ def sample(op: Op, count: int) -> list[np.ndarray[Any, Any]]:
     return args
 
 
-SMOOTH = [op for op in registry.ops.values() if op.kind == "map" and op.reason is None]
+#: Ops with derivatives; of what is not known there is nothing to be compared.
+SMOOTH = [
+    op for op in registry.ops.values()
+    if op.kind == "map" and op.reason is None and op.name != "Unknown"
+]  # fmt: skip
 #: Their derivatives by the orders, the first arguments, are not known, and nan.
 ORDERS = (
     "Hyp0f1",

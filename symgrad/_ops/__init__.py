@@ -8,6 +8,6 @@ for _module in pkgutil.iter_modules(__path__):
 
 # After the loop: what these modules define is registered in the order of their names.
 from .indexing import getitem  # noqa: E402
-from .logic import CAST  # noqa: E402
+from .logic import CAST, unknown  # noqa: E402
 from .movement import BROADCAST, DIAG_EMBED, RESHAPE, TRANSPOSE, unbroadcast  # noqa: E402
 from .regions import ASSEMBLE, SLICE  # noqa: E402

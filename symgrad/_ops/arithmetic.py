@@ -172,7 +172,10 @@ def _power_partials(z: Any, x: Any, y: Any) -> Any:
     # y*x**(y-1) is 0*inf at x = y = 0; log(x)*x**y is -inf*0 at x = 0 < y. Of another x and y = 0
     # it is zero, but its derivative by y is not.
     nothing = np.where(y == 0, ~np.isfinite(1.0 / x), False)
-    by_x = np.where(nothing, 0.0, y * x ** np.where(nothing, 1.0, y - 1.0))
+    if getattr(x, "node", None) is getattr(y, "node", y):  # x*x**(x - 1), whose power may overflow
+        by_x = np.where(nothing, 0.0, z)
+    else:
+        by_x = np.where(nothing, 0.0, y * x ** np.where(nothing, 1.0, y - 1.0))
     return by_x, np.log(np.where(x == 0, 1.0, x)) * z
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -308,3 +309,18 @@ STOP_GRADIENT: Op = define(
     Evidence(samples=(-3, 3), ulp=0.0),
     Words("The value itself, held constant in derivatives."),
 )  # fmt: skip
+UNKNOWN: Op = define(
+    # A constant nan would have the derivative 0: known, and wrong. Neither do sums of the operands
+    # do for them: they may cancel, and a sum's terms do not depend on each other's operands.
+    Map("Unknown", evaluate=lambda x, y: (x + y) * math.nan, domain=BINARY,
+        rule=Partials(lambda z, x, y: (UNKNOWN(x, y), UNKNOWN(x, y)))),
+    Code(Composed(lambda x, y: (x + y) * math.nan), source=lambda x, y: f"({x} + {y})*np.nan"),
+    Evidence(samples=(-3, 3), precise=lambda context, guess, x, y: context.nan),
+    Words("A derivative that is not known, of a function of x and y: nan, in every order.",
+        convention="nan (not known)", reading=lambda x, y: sp.nan),
+)  # fmt: skip
+
+
+def unknown(first: Any, *others: Any) -> Any:
+    """Return a derivative that is not known, of a function of these operands."""
+    return reduce(UNKNOWN, others or (first,), first)

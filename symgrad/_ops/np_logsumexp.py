@@ -88,6 +88,8 @@ def logsumexp(
     if b is None:
         log, _, shift = _log_sum(x, axis)
         y, sign = log + shift, None
+        if x.dtype.kind == "f":
+            y = _of_endless(x, y, axis)
         if return_sign and x.dtype.kind == "c":
             y, sign = y.real, np.exp(join_parts(np.zeros_like(y.imag), y.imag))
     else:
@@ -98,6 +100,15 @@ def logsumexp(
     if not return_sign:
         return y
     return y, np.ones_like(y) if sign is None else _settled(sign, axis, keepdims)
+
+
+def _of_endless(x: Any, y: Any, axis: Any) -> Any:
+    """Return ``y``; where a term is infinite the mean of those that are, whose slopes it has."""
+    hit = x == np.inf
+    count = np.sum(hit.astype(x.dtype), axis=axis, keepdims=True)
+    some = np.maximum(count, 1)
+    mean = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / some
+    return np.where(count > 0, mean, y)
 
 
 def _weighted_sum(x: Any, b: Any, axis: Any) -> tuple[Any, Any]:

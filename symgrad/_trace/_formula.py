@@ -13,6 +13,7 @@ from sympy.codegen import cfunctions
 
 from .._late import special
 from .._op import Map, Op, registry
+from .._ops import unknown
 from .._shapes import as_expr
 from ..errors import UnsupportedError
 
@@ -205,11 +206,15 @@ def _derived(op: Map) -> tuple[tuple[sp.Symbol, ...], tuple[sp.Expr, ...]]:
 def partials(op: Op, y: Any, xs: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
     """Return the derivatives of a map op by its operands, at traced operands.
 
-    From the record's rule, or from the derivative of its SymPy form where there is none.
+    From the record's rule, or from the derivative of its SymPy form where there is none. One that
+    the record says is nan is not known, and neither are its derivatives.
     """
     assert isinstance(op, Map)
     if op.partials is not None:
         given: Sequence[Any] = op.partials(y, *xs, **params)
+        if any(isinstance(p, float) and p != p for p in given):
+            reals = [x for x in xs if x.dtype.kind == "f"]
+            return [unknown(*reals) if isinstance(p, float) and p != p else p for p in given]
         return given
     symbols, derivatives = _derived(op)
     values = dict(zip(symbols, xs, strict=True))

@@ -510,7 +510,8 @@ def _log_mass(a: Any, b: Any) -> Any:
     """
     right = a > 0
     low, high = np.where(right, -b, a), np.where(right, -a, b)
-    low = np.maximum(low, -1e150)  # Of -inf the logarithm's slope is infinite.
+    # Of -inf the logarithm's slope is infinite; an infinite bound does not move.
+    low, high = np.maximum(low, -1e150), np.minimum(high, 1e150)
     one_side = high <= 0
     top, bottom = (
         special.log_ndtr(np.where(one_side, x, y)) for x, y in ((high, -1.0), (low, -2.0))

@@ -1,8 +1,8 @@
 """The Bessel functions of real order of ``scipy.special``, and their relatives.
 
 Derivatives raise the order of the function, so the families are closed under differentiation to any
-order. The derivative by the order itself is not known: nan. Those of ``ive(v, x)`` by x are the
-derivatives of its series, where ``ive`` of three orders cancels.
+order. Those with respect to the order are contour integrals (:mod:`.bessel_contours`). Those of
+``ive(v, x)`` by x are the derivatives of its series, where ``ive`` of three orders cancels.
 
 Source: NIST Digital Library of Mathematical Functions, 10.6, 10.25 and 10.29.
 """
@@ -32,9 +32,18 @@ from .._op import (
     define,
 )
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
+from .bessel_contours import (
+    CONVENTION,
+    IV_BY_ORDER,
+    IVE_BY_ORDER,
+    JV_BY_ORDER,
+    KV_BY_ORDER,
+    KVE_BY_ORDER,
+    YV_BY_ORDER,
+)
 from .bessel_orders import bessel_i, bessel_j, bessel_k, bessel_ke, order_family
 from .bessel_y import bessel_y
-from .records import ORDER, of_scipy, relative
+from .records import of_scipy, relative
 from .taylor import form_of_order
 
 # ---------------------------------------------------------------- derivatives of ive
@@ -122,12 +131,14 @@ IVE_SLOPE: Op = define(
     Map("IveSlope",
         evaluate=lambda v, x, order=0: ive_slope(v, x, order).astype(np.result_type(v, x, 0.0)),
         domain=_DOMAIN, sympy=_form,
-        rule=Partials(lambda y, v, x, order=0: (math.nan, IVE_SLOPE(v, x, order=order + 1))),
+        rule=Partials(lambda y, v, x, order=0: (
+            scaled_neighbours(v, x, order + 1, IVE_BY_ORDER), IVE_SLOPE(v, x, order=order + 1),
+        )),
         orders=HIGHEST),
     Code(Composed(lambda v, x, order=0: ive_slope(v, x, order, _IVE)), source=_source,
         helpers=(ive_slope,)),
     Evidence(samples=((0, 3), (0.2, 1.8)), ulp=64.0),
-    Words("The derivative of ive by its argument; a derivative of it.", convention=ORDER),
+    Words("The derivative of ive by its argument; a derivative of it.", convention=CONVENTION),
 )  # fmt: skip
 
 
@@ -139,13 +150,13 @@ def _scaled(v: Any, x: Any) -> Any:
 
 
 JV: Op = order_family(
-    sc.jv, sp.besselj, bessel_j, lambda v, x, y: 0.5 * (JV(v - 1, x) - JV(v + 1, x))
+    sc.jv, sp.besselj, bessel_j, lambda v, x, y: 0.5 * (JV(v - 1, x) - JV(v + 1, x)), JV_BY_ORDER
 )  # fmt: skip
 
 
 def _with_slopes(
     function: np.ufunc, form: Callable[..., Any], compute: Callable[..., Any],
-    join: Callable[[Any, Any], Any],
+    join: Callable[[Any, Any], Any], by_order: Op,
 ) -> Op:  # fmt: skip
     """Define a family whose derivative is half of what the orders beside it are joined to."""
 
@@ -157,17 +168,22 @@ def _with_slopes(
             return op(v, x, slope=2)
         return 0.5 * join(op(v - 1, x, slope=2), op(v + 1, x, slope=2))
 
-    op = order_family(function, formed, compute, slope_of, slopes=2)
+    def by_order_of(v: Any, x: Any, slope: int = 0) -> Any:
+        if not slope:
+            return by_order(v, x)
+        return 0.5 * join(by_order(v - 1, x), by_order(v + 1, x))
+
+    op = order_family(function, formed, compute, slope_of, by_order_of, slopes=2)
     return op
 
 
-YV: Op = _with_slopes(sc.yv, sp.bessely, bessel_y, operator.sub)
-IV: Op = _with_slopes(sc.iv, sp.besseli, bessel_i, operator.add)
+YV: Op = _with_slopes(sc.yv, sp.bessely, bessel_y, operator.sub, YV_BY_ORDER)
+IV: Op = _with_slopes(sc.iv, sp.besseli, bessel_i, operator.add, IV_BY_ORDER)
 KV: Op = order_family(
-    sc.kv, sp.besselk, bessel_k, lambda v, x, y: -0.5 * (KV(v - 1, x) + KV(v + 1, x))
+    sc.kv, sp.besselk, bessel_k, lambda v, x, y: -0.5 * (KV(v - 1, x) + KV(v + 1, x)), KV_BY_ORDER
 )  # fmt: skip
 IVE: Op = order_family(
-    sc.ive, _scaled, bessel_i, lambda v, x, y: IVE_SLOPE(v, x), power=-1.0,
+    sc.ive, _scaled, bessel_i, lambda v, x, y: IVE_SLOPE(v, x), IVE_BY_ORDER, power=-1.0,
 )  # fmt: skip
 
 
@@ -182,8 +198,15 @@ def _kve_slope(v: Any, x: Any, y: Any, slope: int = 0) -> Any:
     return y - 0.5 * (KVE(v - 1, x, slope=2) + KVE(v + 1, x, slope=2))
 
 
+def _kve_by_order(v: Any, x: Any, slope: int = 0) -> Any:
+    found = KVE_BY_ORDER(v, x)
+    if not slope:
+        return found
+    return found - 0.5 * (KVE_BY_ORDER(v - 1, x) + KVE_BY_ORDER(v + 1, x))
+
+
 KVE: Op = order_family(
-    sc.kve, _kve_form, bessel_ke, _kve_slope, power=1.0, slopes=2,
+    sc.kve, _kve_form, bessel_ke, _kve_slope, _kve_by_order, power=1.0, slopes=2,
 )  # fmt: skip
 
 

@@ -21,7 +21,8 @@ import numpy as np
 from .._late import special as sc
 from .._op import Evidence, Op, Positive, Real, Words
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
-from .records import ORDER, boxed, elsewhere
+from .bessel_contours import CONVENTION
+from .records import boxed, elsewhere
 
 # ---------------------------------------------------------------- I and J
 
@@ -244,17 +245,18 @@ HELPERS = (
 
 def order_family(
     function: np.ufunc, form: Callable[..., Any], compute: Callable[..., Any],
-    slope: Callable[..., Any], power: float = 0.0, slopes: int = 0,
+    slope: Callable[..., Any], by_order: Callable[..., Any], power: float = 0.0, slopes: int = 0,
 ) -> Op:  # fmt: skip
     """Define a Bessel function of real order and a positive argument.
 
     ``compute(v, x, other, power)`` calls ``other`` where it has no better way.
-    ``slope(v, x, y)`` is the derivative by x; also of that, if the op has ``slopes``.
+    ``slope(v, x, y)`` is the derivative by x, ``by_order(v, x)`` that by v; also of the former, if
+    the op has ``slopes``.
     """
     return boxed(
         function.__name__.capitalize(), function, compute, (Real, Positive), form,
-        lambda y, v, x, **params: (math.nan, slope(v, x, y, **params)),
-        Evidence(samples=((0, 3), (0.2, 1.8)), ulp=64.0), Words(convention=ORDER),
+        lambda y, v, x, **params: (by_order(v, x, **params), slope(v, x, y, **params)),
+        Evidence(samples=((0, 3), (0.2, 1.8)), ulp=64.0), Words(convention=CONVENTION),
         more=(power,) if power else (),
         shown=(f"special.{function.__name__}", str(power)) if power else (),
         slopes=slopes, helpers=HELPERS,

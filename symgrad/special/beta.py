@@ -7,6 +7,7 @@ Source: NIST Digital Library of Mathematical Functions, 5.2, 5.4, 5.11 and 5.12.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +27,7 @@ from .._ops.pairs import (
 )
 from .densities import digamma_excess, raised, stirling_error
 from .differences import DIGAMMA_STEP, digamma_step, polygamma
-from .gamma import POLYGAMMA
+from .gamma import POLYGAMMA, RGAMMA_SLOPE
 from .records import BOTH_POSITIVE, boxed, elsewhere
 
 
@@ -177,12 +178,33 @@ def _binomial_form(n: Any, k: Any, slope: int = 0) -> Any:
 
 def _binomial_partials(y: Any, n: Any, k: Any, slope: int = 0) -> Any:
     if slope == 0:
-        return BINOM(n, k, slope=1), BINOM(n, k, slope=2)
+        beside = ((k < 0) | (n - k < 0)) & (np.fabs(n) < 150) & (np.fabs(k) < 150)
+        by_n, by_k = _binomial_slopes(n, k)
+        return (
+            np.where(beside, by_n, BINOM(n, k, slope=1)),
+            np.where(beside, by_k, BINOM(n, k, slope=2)),
+        )
     f, rest = BINOM(n, k), polygamma(1, n - k + 1)
     by_n, by_k = DIGAMMA_STEP(n - k + 1, k), DIGAMMA_STEP(k + 1, n - 2 * k)
     if slope == 1:
         return y * by_n + f * DIGAMMA_STEP(n - k + 1, k, order=1), y * by_k + f * rest
     return y * by_n + f * rest, y * by_k - f * (rest + polygamma(1, k + 1))
+
+
+def _binomial_slopes(n: Any, k: Any) -> tuple[Any, Any]:
+    """The derivatives, by those of 1/gamma: where that is 0 digamma is infinite.
+
+    For n <= -1 and whole k the coefficient is that of k - n - 1 but for its sign.
+    """
+    turned = (n <= -1) & (k == np.rint(k))
+    at = np.where(turned, 1.0, n) + 1.0
+    scale, own, rest = sc.gamma(at), sc.rgamma(k + 1), sc.rgamma(n - k + 1)
+    fall = own * RGAMMA_SLOPE(n - k + 1)
+    by_n = scale * (sc.psi(at) * own * rest + fall)
+    whole = np.where(turned, k, 0.0)
+    other = (2.0 * np.remainder(whole, 2.0) - 1.0) * BINOM(whole - n - 1.0, whole, slope=1)
+    by_k = sc.gamma(n + 1) * (RGAMMA_SLOPE(k + 1) * rest - fall)
+    return np.where(turned, other, by_n), by_k
 
 
 BINOM: Op = boxed(
@@ -202,10 +224,29 @@ def _pochhammer_form(a: Any, m: Any, slope: int = 0) -> Any:
 
 def _pochhammer_partials(y: Any, a: Any, m: Any, slope: int = 0) -> Any:
     if slope == 0:
-        return POCH(a, m, slope=1), POCH(a, m, slope=2)
+        by_a, by_m = _pochhammer_slopes(a, m)
+        beside = a < 0.125
+        return (
+            np.where(beside, by_a, POCH(a, m, slope=1)), np.where(beside, by_m, POCH(a, m, slope=2))
+        )  # fmt: skip
     f, by_a, by_m, above = POCH(a, m), DIGAMMA_STEP(a, m), sc.psi(a + m), polygamma(1, a + m)
     own = DIGAMMA_STEP(a, m, order=1) if slope == 1 else above
     return y * by_a + f * own, y * by_m + f * above
+
+
+def _pochhammer_slopes(a: Any, m: Any) -> tuple[Any, Any]:
+    """The derivatives, by those of 1/gamma(a): where that is 0 digamma is infinite.
+
+    For whole m and a + m <= 0 the symbol is that of 1 - a - m but for its sign (DLMF 5.2.6).
+    """
+    turned = (a + m <= 0) & (m == np.rint(m))
+    n = np.where(turned, 1.0, a + m)
+    scale, over = sc.gamma(n), sc.rgamma(a)
+    by_m = over * scale * sc.psi(n)
+    whole = np.where(turned, m, 0.0)
+    other = (2.0 * np.remainder(whole, 2.0) - 1.0) * POCH(1.0 - a - whole, whole, slope=1)
+    by_a = np.where(turned, other, RGAMMA_SLOPE(a) * scale + by_m)
+    return by_a, np.where(turned, math.nan, by_m)  # as a function of m it is 0 beside
 
 
 POCH: Op = boxed(

@@ -110,7 +110,16 @@ def gamma_density(a: Any, x: Any, slope: int = 0) -> Any:
     elif slope == 2:
         factor = pair_product(factor, pair_quotient(pair_sum(less, (-at[0], 0.0)), at))
     power = a - (1.0 + (slope == 2))
-    return pair_exponential(exponent, factor, np.where(power == 0, 0.0, power * more))
+    if slope == 2:
+        power = np.where(a == 1.0, 0.0, power)  # exp(-x) has the slope of its size
+    found = pair_exponential(exponent, factor, np.where(power == 0, 0.0, power * more))
+    return np.where(x == 0, slope_at_end(a, -1.0, 1.0), found) if slope == 2 else found
+
+
+def slope_at_end(a: Any, first: Any, second: Any) -> Any:
+    """The slope at 0 of a density that begins as ``x**(a - 1)``, for a = 1 and 2 as given."""
+    steep = np.where(a > 1.0, math.inf, -math.inf)
+    return np.where(a == 1.0, first, np.where(a == 2.0, second, np.where(a > 2.0, 0.0, steep)))
 
 
 def beta_parts(a: Any, b: Any, x: Any) -> Any:
@@ -166,10 +175,14 @@ def beta_density(a: Any, b: Any, x: Any, slope: int = 0) -> Any:
     if slope:
         factor = pair_product(factor, beta_slope(parts, a, b, slope))
     power = a - (1.0 + (slope == 3))
+    if slope == 3:
+        power = np.where(a == 1.0, 0.0, power)
     found = pair_exponential(exponent, factor, np.where(power == 0, 0.0, power * more))
-    if slope:
-        return np.where(end, math.nan, found)
-    return np.where(end, beta_ends(a, b, x), found)
+    if slope == 3:
+        one, other = np.where(x == 0, a, b), np.where(x == 0, b, a)
+        edge = slope_at_end(one, -other * (other - 1.0), other * (other + 1.0))
+        return np.where(end, np.where(x == 0, edge, -edge), found)
+    return np.where(end, math.nan if slope else beta_ends(a, b, x), found)
 
 
 def t_parts(v: Any, t: Any) -> Any:
@@ -219,6 +232,6 @@ def t_density(v: Any, t: Any, slope: int = 0) -> Any:
 
 #: What the source of all needs, and that of each.
 COMMON = (*PAIRS, stirling_error, digamma_excess, raised)
-GAMMA = (*COMMON, gamma_parts, gamma_density)
-BETA = (*COMMON, beta_parts, beta_slope, beta_ends, beta_density)
+GAMMA = (*COMMON, gamma_parts, slope_at_end, gamma_density)
+BETA = (*COMMON, beta_parts, beta_slope, beta_ends, slope_at_end, beta_density)
 STUDENT = (*COMMON, t_parts, t_slope, t_density)

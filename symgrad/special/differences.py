@@ -70,17 +70,38 @@ def positive_step(at: Any, by: Any, order: int) -> Any:
     return math.factorial(order) * found
 
 
+def reflected_step(x: Any, h: Any, order: int) -> Any:
+    """A derivative of ``psi(x + h) - psi(x)`` by x, for x and x + h below 1.
+
+    By reflection (DLMF 5.5.4), with a difference of two cotangents as
+    ``sin(pi*h)/(sin(pi*x)*sin(pi*(x + h)))``.
+    """
+    count = order + 1
+
+    def sines(z: Any) -> Any:
+        whole = np.rint(z)
+        parity, angle = 1.0 - 2.0 * np.remainder(whole, 2.0), math.pi * (z - whole)
+        s, c = parity * np.sin(angle), parity * np.cos(angle)
+        return [(s, c, -s, -c)[k % 4] * (math.pi**k / math.factorial(k)) for k in range(count)]
+
+    both = series_product(sines(x), sines(x + h), count)
+    turned = series_quotient([math.pi * sines(h)[0]], both, count)[order]
+    step = positive_step(1.0 - x - h, h, order)
+    return math.factorial(order) * turned - (-1.0) ** order * step
+
+
 def digamma_step(
     x: Any, h: Any, order: int = 0, polygamma: Callable[..., Any] = sc.polygamma
 ) -> Any:
-    """``psi(x + h) - psi(x)``, or a derivative of it by x: for positive x and x + h as a sum."""
-    positive = (x > 0) & (x + h > 0)
-    found = positive_step(np.where(positive, x, 1.0), np.where(positive, h, 0.0), order)
+    """``psi(x + h) - psi(x)``, or a derivative of it by x: a difference only across 0 and 1."""
+    right, left = (x > 0) & (x + h > 0), (x < 1) & (x + h < 1)
+    found = positive_step(np.where(right, x, 1.0), np.where(right, h, 0.0), order)
+    turned = reflected_step(np.where(left, x, -0.5), np.where(left, h, 0.0), order)
     if order:
         plain = polygamma(order, x + h) - polygamma(order, x)
     else:
         plain = sc.psi(x + h) - sc.psi(x)
-    return np.where(positive, found, plain)
+    return np.where(right, found, np.where(left, turned, plain))
 
 
 def digamma_by_sums(x: Any) -> Any:
@@ -100,20 +121,13 @@ def polygamma(order: int, x: Any) -> Any:
     return registry.ops["Polygamma"](float(order), x)
 
 
-DIGAMMA_STEP: Op = define(
-    Map("DigammaStep",
-        evaluate=lambda x, h, order=0: digamma_step(x, h, order).astype(np.result_type(x, h, 0.0)),
-        domain=BOTH_POSITIVE,
-        sympy=lambda x, h, order=0: sp.polygamma(order, x + h) - sp.polygamma(order, x),
-        rule=Partials(lambda y, x, h, order=0: (
-            DIGAMMA_STEP(x, h, order=order + 1), polygamma(order + 1, x + h),
-        )),
-        orders=HIGHEST),
-    Code(Composed(lambda x, h, order=0: digamma_step(x, h, order, polygamma)),
-        source=lambda x, h, order=0: f"digamma_step({x}, {h}, {order})",
-        helpers=(*SERIES, digamma_step)),
+DIGAMMA_STEP: Op = in_doubles(
+    "DigammaStep", digamma_step, BOTH_POSITIVE,
+    lambda x, h, order=0: sp.polygamma(order, x + h) - sp.polygamma(order, x),
+    lambda y, x, h, order=0: (DIGAMMA_STEP(x, h, order=order + 1), polygamma(order + 1, x + h)),
     Evidence(samples=((0.5, 9), (0.5, 5)), ulp=8.0),
     Words("psi(x + h) - psi(x) for positive x and x + h; a derivative by x."),
+    helpers=SERIES, traced={"polygamma": polygamma}, orders=HIGHEST,
 )  # fmt: skip
 
 

@@ -26,16 +26,16 @@ from .incomplete import (
     gamma_share,
     t_share,
 )
-from .records import BOTH_POSITIVE, UNIT, boxed, in_doubles, relative
+from .records import BOTH_POSITIVE, UNIT, boxed, falling_power, in_doubles, relative
 from .shapes import (
     BETA_SHAPES,
     beta_shape,
     gamma_shape,
-    log_derivatives,
     mixed_derivatives,
     other_beta_shape,
 )
 from .student import student_shape
+from .taylor import log_derivatives
 
 
 def shown(name: str, *families: str) -> Callable[..., Any]:
@@ -64,7 +64,15 @@ def _gamma_partials(y: Any, a: Any, x: Any, slope: int = 0) -> Any:
     by_a, by_x = np.log(x) - sc.psi(a), (a - 1 - x) / x
     if slope == 1:
         return y * by_a - f * polygamma(1, a), y * by_x + f / x
-    return y * by_a + f / x, y * by_x - f * ((a - 1) / (x * x))
+    again = y * by_x - f * ((a - 1) / (x * x))
+    return y * by_a + f / x, np.where(x < 0.01, _gamma_near_end(a, x), again)
+
+
+def _gamma_near_end(a: Any, x: Any) -> Any:
+    """The second derivative by x of the gamma density, without what cancels close to 0."""
+    less = a - 1.0
+    rest = falling_power(x, less, 2) - 2.0 * falling_power(x, less, 1) + x**less
+    return rest * np.exp(-x) * sc.rgamma(a)
 
 
 def _gamma_shape_partials(y: Any, a: Any, x: Any, order: int = 0) -> Any:
@@ -130,7 +138,20 @@ def _beta_partials(y: Any, a: Any, b: Any, x: Any, slope: int = 0) -> Any:
         (both, DIGAMMA_STEP(b, a, order=1), -1 / (1 - x)),
         (1 / x, -1 / (1 - x), -(a - 1) / (x * x) - (b - 1) / np.square(1 - x)),
     )[slope - 1]  # fmt: skip
-    return tuple([y * own[k] + f * second[k] for k in range(3)])
+    found = [y * own[k] + f * second[k] for k in range(3)]
+    if slope == 3:
+        near = (x < 0.01) | (x > 0.99)
+        found[2] = np.where(near, _beta_near_ends(a, b, x), found[2])
+    return tuple(found)
+
+
+def _beta_near_ends(a: Any, b: Any, x: Any) -> Any:
+    """The second derivative by x of the beta density, without what cancels close to 0 and 1."""
+    total = 0.0
+    for k, share in enumerate((1.0, -2.0, 1.0)):
+        left, right = falling_power(x, a - 1.0, 2 - k), falling_power(1.0 - x, b - 1.0, k)
+        total = total + share * left * right
+    return total / sc.beta(a, b)
 
 
 BETA_DENSITY: Op = in_doubles(

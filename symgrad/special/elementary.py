@@ -163,8 +163,10 @@ BOXCOX = define(
 
 @relative(sc.powm1, "x**y - 1.")
 def powm1(x: Any, y: Any) -> Any:
-    positive = x > 0
-    return np.where(positive, np.expm1(y * np.log(np.where(positive, x, 1.0))), x**y - 1.0)
+    power = y * np.log(np.where(x > 0, x, 1.0))
+    # Far from 1 the exponential would lose the digits of a large exponent, and its slope overflow.
+    near = (x > 0) & (np.fabs(power) < 0.5)
+    return np.where(near, np.expm1(np.where(near, power, 0.0)), x**y - 1.0)
 
 
 def power_over(k: Any, log: Any) -> Any:

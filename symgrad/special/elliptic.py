@@ -28,7 +28,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import HIGHEST, Code, Composed, Cython, Evidence, Map, Op, Partials, Real, Words, define
-from .records import UNIT, boxed, elsewhere, relative
+from .records import UNIT, boxed, elsewhere, in_doubles, relative
 from .tables import (
     COMPLETE_D1_LOG,
     COMPLETE_D1_MIDDLE,
@@ -189,14 +189,16 @@ def elliptic_d(p: Any, m: Any, order: int = 0) -> Any:
     """Integral of sin(t)**2/sqrt(1 - m*sin(t)**2) from 0 to p, for m < 1; a derivative by m."""
     turns = np.rint(p / math.pi)
     part = elliptic_part(p - turns * math.pi, m, 1, order)
-    return part + 2.0 * turns * carlson_d(m, order)
+    # At m = 1 the complete integral is infinite; of no turns there is none.
+    return part + np.where(turns == 0, 0.0, 2.0 * turns * carlson_d(m, order))
 
 
 def elliptic_g(p: Any, m: Any, order: int = 0) -> Any:
     """Integral of sin(t)**2/(1 - m*sin(t)**2)**(3/2) from 0 to p, for m < 1; a derivative by m."""
     turns = np.rint(p / math.pi)
     part = elliptic_part(p - turns * math.pi, m, 3, order)
-    return part + 2.0 * turns * carlson_g(m, order)
+    # At m = 1 the complete integral is infinite; of no turns there is none.
+    return part + np.where(turns == 0, 0.0, 2.0 * turns * carlson_g(m, order))
 
 
 def elliptic_root(p: Any, m: Any) -> Any:
@@ -344,13 +346,26 @@ def _ellipkm1_slope(y: Any, p: Any) -> Any:
 
     What 1 - p loses in rounding is put into the other one to first order.
     """
-    plain = (p * y - sc.ellipe(1 - p)) / (2 * p * (1 - p))
+    plain = 0.5 * (y / (1 - p) - ELLIPEM1(p) / (1 - p) / p)
     share = 1 - p
     lost = (1 - share) - p
     found = -0.5 * (COMPLETE_G(share) + lost * COMPLETE_G(share, order=1))
     return np.where(1024 * p < 1, plain, found)
 
 
+def second_kind_around_one(p: Any) -> Any:
+    """``ellipe(1 - p)``; what 1 - p loses its derivative, a logarithm, does not."""
+    return sc.ellipe(1.0 - p)
+
+
+ELLIPEM1: Op = in_doubles(
+    "Ellipem1", second_kind_around_one, UNIT, lambda p: sp.elliptic_e(1 - p),
+    lambda y, p: (
+        0.5 * np.where(p < 0.5, (sc.ellipkm1(p) - y) / (1 - p), COMPLETE_D(1 - p)),
+    ),
+    Evidence(samples=(0.2, 0.8), ulp=16.0),
+    Words("Complete elliptic integral of the second kind around m = 1."),
+)  # fmt: skip
 ELLIPKM1 = define(
     Map("Ellipkm1", functions=(sc.ellipkm1,), domain=UNIT, sympy=lambda p: sp.elliptic_k(1 - p),
         rule=Partials(lambda y, p: (_ellipkm1_slope(y, p),))),

@@ -18,10 +18,10 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Evidence, Op, Positive, Words
+from .._op import HIGHEST, Evidence, Op, Positive, Words
 from .._ops.pairs import two_product
 from . import precisely
-from .records import ORDER, POSITIVE, UNARY, boxed, elsewhere, parts
+from .records import ORDER, POSITIVE, UNARY, boxed, elsewhere, in_doubles, parts
 from .tables import (
     CHI_NEAR,
     CI_MIDDLE,
@@ -48,6 +48,7 @@ from .tables import (
     table_code,
     tabulated,
 )
+from .taylor import form_of_order
 
 
 def exp1(x: Any, fit: Any) -> Any:
@@ -231,26 +232,44 @@ FRESNELS, FRESNELC = parts(
 
 
 def _expn_slope(y: Any, n: Any, x: Any) -> Any:
-    first = -np.exp(-x) / x  # n = 1, where E0 is no number of SciPy's for negative orders
-    return math.nan, np.where(n == 0, -y * (1 + 1 / x), np.where(n == 1, first, -EXPN(n - 1, x)))
+    # SciPy has no negative orders. Either side depends on n, or its derivative by n would be 0.
+    return math.nan, np.where(n == 0, -y * (1 + 1 / x), -EXPN(n - 1, x))
 
 
 EXPN: Op = boxed(
     "Expn", sc.expn, exponential_integral, (sp.Naturals0, Positive), None, _expn_slope,
     Evidence(samples=((0, 4), (0.2, 5)), ulp=16.0, precise=precisely.expn),
     Words("Generalized exponential integral of a whole order.", convention=ORDER),
-    types=lambda n, x: ((np.dtype(float), np.dtype(float)), np.dtype(float)),
     helpers=(elsewhere,),
 )  # fmt: skip
 
 
-def _spence_slope(x: Any) -> Any:
-    safe = np.where(x == 1, 1.0, x - 1)
-    return np.where(x == 1, -1.0, -np.log1p(safe) / safe)
+def log_ratio(x: Any, order: int = 0) -> Any:
+    """``log(x)/(x - 1)``, or a derivative of it: the integral of 1/(1 + t*(x - 1)) over t to 1.
+
+    By its power series up to 1/2 from 1. Beyond, derivative n is the n-th of the logarithm, less
+    n times the one before, over x - 1 (DLMF 4.6.1).
+    """
+    u = x - 1.0
+    inside = np.fabs(u) < 0.5
+    near, total = np.where(inside, u, 0.0), 0.0 * u
+    for k in range(60 + 4 * order, -1, -1):
+        total = (-1.0) ** (k + order) * math.perm(k + order, order) / (k + order + 1) + near * total
+    far, at = np.where(inside, 1.0, u), np.where(inside, 2.0, x)
+    beyond = np.log(at) / far
+    for n in range(1, order + 1):
+        beyond = ((-1.0) ** (n - 1) * math.factorial(n - 1) / at**n - n * beyond) / far
+    return np.where(inside, total, beyond)
 
 
+LOG_RATIO: Op = in_doubles(
+    "LogRatio", log_ratio, POSITIVE,
+    lambda x, order=0: form_of_order(lambda x: sp.log(x) / (x - 1), x, order),
+    lambda y, x, order=0: (LOG_RATIO(x, order=order + 1),), Evidence(samples=(1.2, 6), ulp=16.0),
+    Words("log(x)/(x - 1), and 1 at 1; a derivative of it."), orders=HIGHEST,
+)  # fmt: skip
 SPENCE: Op = tabulated(
-    "Spence", dilogarithm, POSITIVE, None, lambda y, x: (_spence_slope(x),),
+    "Spence", dilogarithm, POSITIVE, None, lambda y, x: (-LOG_RATIO(x),),
     Evidence(samples=(1.2, 6), ulp=16.0, precise=precisely.spence), Words("Dilogarithm."),
     functions=(sc.spence,),
 )  # fmt: skip

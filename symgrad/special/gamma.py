@@ -1,15 +1,18 @@
 """The gamma function, its relatives and signs, polygamma and zeta functions, factorials.
 
 Derivatives of zeta and polygamma raise the order, so the families are closed under differentiation.
-The derivative by the order itself is not known: nan.
+That of zeta by the order is the Euler-Maclaurin formula, differentiated; of polygamma, whose order
+is whole, it is nan.
 
-Source: NIST Digital Library of Mathematical Functions, 5.5.1, 5.7.1, 5.15, 25.11.5 and 25.11.9.
+Source: NIST Digital Library of Mathematical Functions, 5.5.1, 5.7.1, 5.15, 25.11.5, 25.11.7 and
+25.11.9.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import (
+    HIGHEST,
     Code,
     Composed,
     Cython,
@@ -32,10 +36,26 @@ from .._op import (
 )
 from .._ops.np_common import as_array, as_float
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_sum
-from . import complex_parts
-from .differences import digamma_by_sums
-from .records import ORDER, POSITIVE, elsewhere, evaluated, of_scipy, relative, source_of
+from . import complex_parts, precisely
+from .differences import digamma_by_sums, polygamma
+from .records import (
+    ORDER,
+    POSITIVE,
+    elsewhere,
+    evaluated,
+    in_doubles,
+    of_scipy,
+    relative,
+    source_of,
+)
 from .tables import GAMMA_MIDDLE, RGAMMA_MIDDLE, fitted, step
+from .taylor import (
+    form_of_order,
+    log_derivatives,
+    series_product,
+    series_quotient,
+    series_sum,
+)
 
 # ---------------------------------------------------------------- the gamma function as a pair
 
@@ -117,13 +137,48 @@ GAMMA = define(
         helpers=(elsewhere, fitted, gamma_by_table)),
     Evidence(samples=(0.2, 9), ulp=8.0),
 )  # fmt: skip
+
+
+def rgamma_slope(x: Any, order: int = 0, polygamma: Callable[..., Any] = sc.polygamma) -> Any:
+    """The derivative of ``1/gamma(x)``, or a higher one, where the function is 0 too.
+
+    Left of 1/2 it is ``sin(pi*x)*gamma(1 - x)/pi``, right of it its logarithm has derivatives.
+
+    Source: DLMF 5.2.2, 5.5.3, 5.15.
+    """
+    n = order + 1
+    left = x < 0.5
+    at = np.where(left, 1.0 - x, x)
+    scores = [-sc.psi(at), *(-polygamma(k, at) for k in range(1, n))]
+    right = sc.rgamma(at) * log_derivatives(scores)[0]
+    whole = np.rint(x)
+    parity = 1.0 - 2.0 * np.remainder(whole, 2.0)
+    angle = math.pi * (x - whole)
+    sine, cosine = parity * np.sin(angle), parity * np.cos(angle)
+    # of gamma(1 - x) the logarithm has the derivatives -psi, psi', -psi'', ...
+    turned = [(-1.0) ** (k + 1) * -s for k, s in enumerate(scores)]
+    total = 0.0 * x
+    for k in range(n, -1, -1):
+        turn = (sine, cosine, -sine, -cosine)[k % 4]
+        factor = log_derivatives(turned[: n - k])[0] * math.pi ** (k - 1) * math.comb(n, k)
+        total = total + turn * factor
+    return np.where(left, sc.gamma(at) * total, right)
+
+
+RGAMMA_SLOPE: Op = in_doubles(
+    "RgammaSlope", rgamma_slope, POSITIVE,
+    lambda x, order=0: form_of_order(lambda x: -sp.polygamma(0, x) / sp.gamma(x), x, order),
+    lambda y, x, order=0: (RGAMMA_SLOPE(x, order=order + 1),),
+    Evidence(samples=(0.2, 9), ulp=64.0), Words("The derivative of 1/gamma(x); a higher one."),
+    helpers=(log_derivatives,), traced={"polygamma": polygamma}, orders=HIGHEST,
+)  # fmt: skip
 _RGAMMA = of_scipy("Rgamma", sc.rgamma, POSITIVE)
 RGAMMA = define(
     Map("Rgamma", functions=(sc.rgamma,),
         evaluate=evaluated(
             gamma_by_table, sc.rgamma, fitted, True),
         domain=POSITIVE, sympy=lambda x: 1 / sp.gamma(x),
-        rule=Partials(lambda y, x: (-y * sc.psi(x),)), parts=complex_parts.rgamma),
+        rule=Partials(lambda y, x: (RGAMMA_SLOPE(x),)), parts=complex_parts.rgamma),
     Code(Composed(lambda x: gamma_by_table(x, _RGAMMA, step, True)),
         portable=lambda x: 1 / sc.gamma(x),
         source=source_of("gamma_by_table", "special.rgamma", "fitted", "True"),
@@ -199,16 +254,64 @@ def _zeta(s: Any, x: Any) -> Any:
     return np.where(s > 1, result, np.where(s == 1, math.inf, math.nan))
 
 
+def zeta_by_order(s: Any, x: Any, order: int = 0) -> Any:
+    """The derivative of Hurwitz's zeta function by s, or a higher one, for s > 1 and x > 0.
+
+    The Euler-Maclaurin formula (DLMF 25.11.7) on Taylor polynomials in s.
+    """
+    n = order + 1
+    inside = (s > 1.0) & (x > 0.0)
+    s, x = np.where(inside, s, 2.0), np.where(inside, x, 1.0)
+    a = x + 10.0
+    inverse = 1.0 / (a * a)
+    tail: Any = [0.0 * a]
+    rising: Any = [s, 1.0]
+    power = 1.0 + 0.0 * a
+    for j, (above, below) in enumerate((  # Bernoulli numbers B(2*j)
+        (1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510),
+        (43867, 798),
+    ), 1):  # fmt: skip
+        power = power * inverse
+        scale = above / (below * math.factorial(2 * j)) * power
+        tail = series_sum(tail, [scale * c for c in rising])
+        for more in (2.0 * j - 1.0, 2.0 * j):
+            rising = series_product(rising, [s + more, 1.0], n + 1)
+    tail = series_sum(tail, [0.5 / a], series_quotient([1.0], [s - 1.0, 1.0], n + 1))
+    fall = -np.log(a)
+    decay: Any = [a ** (1.0 - s)]
+    for j in range(1, n + 1):
+        decay.append(decay[-1] * fall / j)
+    total = math.factorial(n) * series_product(tail, decay, n + 1)[n]
+    for k in range(9, -1, -1):
+        total = total + (x + k) ** -s * (-np.log(x + k)) ** n
+    return np.where(inside, total, math.nan)
+
+
+def _zeta_by_order_partials(y: Any, s: Any, x: Any, order: int = 0) -> tuple[Any, Any]:
+    before = ZETA_BY_ORDER(s + 1.0, x, order=order - 1) if order else ZETA(s + 1.0, x)
+    by_x = -(s * ZETA_BY_ORDER(s + 1.0, x, order=order) + (order + 1.0) * before)
+    return ZETA_BY_ORDER(s, x, order=order + 1), by_x
+
+
+ZETA_BY_ORDER: Op = in_doubles(
+    "ZetaByOrder", zeta_by_order, (sp.Interval.open(1, sp.oo), Positive), None,
+    _zeta_by_order_partials,
+    Evidence(samples=((1.5, 6), (0.2, 9)), ulp=32.0, precise=precisely.zeta_by_order),
+    Words("The derivative of the zeta function by s; a higher one.",
+        reading=lambda s, x, order=0: sp.Function("ZetaByOrder")(s, x, *([order] * bool(order)))),
+    helpers=(series_sum, series_product, series_quotient), orders=HIGHEST,
+)  # fmt: skip
 ZETA: Op = define(
     Map("Zeta", evaluate=sc.zeta, domain=(sp.Interval.open(1, sp.oo), Positive),
-        sympy=sp.zeta, rule=Partials(lambda y, s, x: (math.nan, -s * ZETA(s + 1.0, x)))),
+        sympy=sp.zeta, rule=Partials(lambda y, s, x: (ZETA_BY_ORDER(s, x), -s * ZETA(s + 1.0, x)))),
     Code(Composed(_zeta), source=lambda s, x: f"special.zeta({s}, {x})"),
     Evidence(samples=((1.5, 6), (0.2, 9)), ulp=8.0),
-    Words("Hurwitz zeta function of s > 1 and x.", convention=ORDER),
+    Words("Hurwitz zeta function of s > 1 and x.",
+        convention="by s: nan for x below 0"),
 )  # fmt: skip
 
 
-@relative(sc.zeta, "Hurwitz's zeta function, or Riemann's without q.", convention=ORDER)
+@relative(sc.zeta, "Hurwitz's zeta function, or Riemann's without q.")
 def zeta(x: Any, q: Any = None) -> Any:
     return ZETA(x, 1.0 if q is None else q)
 
@@ -292,6 +395,6 @@ def multigammaln(a: Any, d: Any) -> Any:
 def gammasgn(x: Any) -> Any:
     (x,) = _real(x)
     whole = np.floor(x)
-    sign = np.where(np.remainder(whole, 2.0) == 0, 1.0, -1.0)
-    sign = np.where(x > 0, 1.0, np.where(x == 0, np.copysign(1.0, x), sign))
+    left = 1.0 - 2.0 * np.remainder(whole, 2.0)
+    sign = np.where(x > 0, 1.0, np.where(x == 0, np.copysign(1.0, x), left))
     return np.where(np.isnan(x) | ((x < 0) & (whole == x)), math.nan, sign)

@@ -51,6 +51,22 @@ def spence(c: Any, guess: Any, x: Any) -> Any:
     return c.re(c.polylog(2, 1 - x))
 
 
+def by_order(name: str) -> Precise:
+    """Return the derivative of a Bessel function by its order, or a higher one."""
+    of = {"j": "besselj", "y": "bessely", "i": "besseli", "k": "besselk"}[name[0]]
+
+    def found(c: Any, guess: Any, v: Any, x: Any, order: int = 0) -> Any:
+        scale = c.exp(x if name == "kve" else -x) if name.endswith("e") else 1
+        return scale * c.diff(lambda at: getattr(c, of)(at, x), v, 1 + order)
+
+    return found
+
+
+def zeta_by_order(c: Any, guess: Any, s: Any, x: Any, order: int = 0) -> Any:
+    """The derivative of the zeta function by s, or a higher one."""
+    return c.diff(lambda at: c.zeta(at, x), s, 1 + order)
+
+
 def wright_bessel(c: Any, guess: Any, a: Any, b: Any, x: Any) -> Any:
     """The sum of x**k/(k!*gamma(a*k + b))."""
     total, power, k = c.zero, c.one, 0

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from .._op import (
 
 UNARY, POSITIVE = (Real,), (Positive,)
 BOTH_POSITIVE, UNIT = (Positive, Positive), (sp.Interval.open(0, 1),)
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 ORDER = "by the order or parameter: nan (not known)"
 
 
@@ -121,8 +123,14 @@ def doubled(formula: Callable[..., Any]) -> Callable[..., Any]:
     return evaluate
 
 
-def doubled_code(formula: Callable[..., Any], *helpers: Callable[..., Any]) -> Code:
-    """Return how an op is computed by such a formula; ``helpers`` are it and what it calls."""
+def doubled_code(
+    formula: Callable[..., Any], *helpers: Callable[..., Any], traced: Mapping[str, Any] = NOTHING
+) -> Code:
+    """Return how an op is computed by such a formula; ``helpers`` are it and what it calls.
+
+    ``traced`` are functions for the formula's further arguments, in the place of its defaults,
+    that take traced operands.
+    """
 
     def source(*operands: Any, **params: int) -> str:
         narrow = np.result_type(*(x.dtype for x in operands), 0.0)
@@ -132,7 +140,7 @@ def doubled_code(formula: Callable[..., Any], *helpers: Callable[..., Any]) -> C
         return code if narrow == np.float64 else f"{code}.astype(np.{narrow})"
 
     def lower(*operands: Any, **params: int) -> Any:
-        return formula(*(x.astype(np.float64) for x in operands), **params)
+        return formula(*(x.astype(np.float64) for x in operands), **params, **traced)
 
     return Code(Composed(lower), source=source, helpers=helpers)
 
@@ -140,15 +148,28 @@ def doubled_code(formula: Callable[..., Any], *helpers: Callable[..., Any]) -> C
 def in_doubles(
     name: str, formula: Callable[..., Any], domain: tuple[sp.Set, ...],
     form: Callable[..., Any] | None, partials: Callable[..., Any], *facets: Evidence | Words,
-    helpers: tuple[Callable[..., Any], ...] = (), **fields: Any,
+    helpers: tuple[Callable[..., Any], ...] = (), traced: Mapping[str, Any] = NOTHING,
+    **fields: Any,
 ) -> Op:  # fmt: skip
     """Define an op by a formula that holds everywhere in float64; ``helpers`` are what it calls."""
     return define(
         Map(name, evaluate=doubled(formula), domain=domain, sympy=form, rule=Partials(partials),
             **fields),
-        doubled_code(formula, *dict.fromkeys((*helpers, formula))),
+        doubled_code(formula, *dict.fromkeys((*helpers, formula)), traced=traced),
         *facets,
     )  # fmt: skip
+
+
+def falling_power(x: Any, m: Any, n: int) -> Any:
+    """The n-th derivative of ``x**m``, also at 0, where whole powers end in 0.
+
+    So are its derivatives by x: of a function with a power at 0 they are made of these there.
+    """
+    factor: Any = 1.0
+    for k in range(n):
+        factor = factor * (m - float(k))
+    ends = (m >= 0) & (m < n) & (m == np.rint(m))
+    return np.where(ends, 0.0, factor * x ** np.where(ends, 1.0, m - float(n)))
 
 
 # ---------------------------------------------------------------- several results

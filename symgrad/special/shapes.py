@@ -34,6 +34,7 @@ from .._ops.pairs import (
 )
 from .densities import beta_parts, beta_slope, digamma_excess, gamma_parts
 from .differences import positive_step
+from .taylor import log_derivatives
 
 #: Nodes and weights of Gauss's formula for means over the interval from 0 to 1.
 NODES = (
@@ -104,20 +105,6 @@ def polygammas(z: Any, count: int) -> Any:
         rest = math.factorial(n - 1) + rest if n else rest
         found.append((-over) ** n * rest)
     return found
-
-
-def log_derivatives(scores: Any) -> Any:
-    """The n-th derivative of a function over it, by n derivatives of its logarithm, and the last.
-
-    These are complete Bell polynomials, beginning with 0 and 1.
-    """
-    found: Any = [0.0, 1.0]
-    for n in range(len(scores)):
-        rest = 0.0
-        for k in range(1, n + 1):
-            rest = rest + float(math.comb(n, k)) * scores[k] * found[n - k + 1]
-        found.append(scores[0] * found[-1] + rest)
-    return found[-1], found[-2]
 
 
 def gamma_shape(a: Any, x: Any, order: int = 0) -> Any:

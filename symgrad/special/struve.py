@@ -16,7 +16,7 @@ from .._late import special as sc
 from .._op import Evidence, Op, Positive, Real, Words, registry
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
 from . import precisely
-from .records import ORDER, boxed, elsewhere
+from .records import ORDER, boxed, elsewhere, falling_power
 
 
 def struve_series(v: Any, x: Any, other: Callable[..., Any], sign: float, slope: int) -> Any:
@@ -25,7 +25,7 @@ def struve_series(v: Any, x: Any, other: Callable[..., Any], sign: float, slope:
     With a slope (2) its derivative: each term times 2*k + v + 1, over x. SciPy's beyond x = 6.
     """
     v, x = np.float64(1.0) * v, np.float64(1.0) * x
-    inside = (v >= -1.4) & (v <= 40) & (x >= 1e-30) & (x <= 6)
+    inside = (v >= -1.4) & (v <= 40) & (x <= 6) & ((x >= 1e-30) | ((x >= 0) & (v >= 0)))
     s, half = np.where(inside, v, 0.0), np.where(inside, 0.5 * x, 0.5)
     square = two_product(half, half)
     square = sign * square[0], sign * square[1]
@@ -71,12 +71,21 @@ def modified_struve(
 # ---------------------------------------------------------------- records
 
 
-def _struve(function: np.ufunc, name: str, doc: str, formula: Any) -> Op:
+def _struve(function: np.ufunc, name: str, doc: str, formula: Any, sign: float) -> Op:
     def partials(y: Any, v: Any, x: Any, slope: int = 0) -> tuple[Any, Any]:
         op = registry.ops[name]
         if not slope:
             return math.nan, op(v, x, slope=2)
-        return math.nan, op(v - 1, x, slope=2) - v / x * (y - op(v, x) / x)
+        beyond = op(v - 1, x, slope=2) - v / x * (y - op(v, x) / x)
+        return math.nan, np.where(x < 0.05, first_terms(v, x), beyond)
+
+    def first_terms(v: Any, x: Any) -> Any:
+        """The second derivative close to 0, where the others' terms cancel, by four terms."""
+        total = 0.0
+        for k in range(4):
+            scale = sign**k * 0.25 / math.gamma(k + 1.5) * sc.rgamma(v + (k + 1.5))
+            total = total + scale * falling_power(0.5 * x, v + (2.0 * k + 1.0), 2)
+        return total
 
     return boxed(
         name, function, formula, (Real, Positive), None, partials,
@@ -93,5 +102,5 @@ def struve_form(name: str, v: Any, x: Any, slope: int = 0) -> Any:
     return f(v - 1, x) - v / x * f(v, x) if slope else f(v, x)
 
 
-STRUVE = _struve(sc.struve, "Struve", "Struve function.", struve)
-MODSTRUVE = _struve(sc.modstruve, "ModStruve", "Modified Struve function.", modified_struve)
+STRUVE = _struve(sc.struve, "Struve", "Struve function.", struve, -1.0)
+MODSTRUVE = _struve(sc.modstruve, "ModStruve", "Modified Struve function.", modified_struve, 1.0)

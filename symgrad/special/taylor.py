@@ -8,6 +8,7 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2008, chapter 13.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -59,6 +60,20 @@ def series_quotient(a: Any, b: Any, count: int) -> Any:
             rest = rest - b[i] * quotient[k - i]
         quotient.append(rest / b[0])
     return quotient
+
+
+def log_derivatives(scores: Any) -> Any:
+    """The n-th derivative of a function over it, by n derivatives of its logarithm, and the last.
+
+    These are complete Bell polynomials, beginning with 0 and 1.
+    """
+    found: Any = [0.0, 1.0]
+    for n in range(len(scores)):
+        rest = 0.0
+        for k in range(1, n + 1):
+            rest = rest + float(math.comb(n, k)) * scores[k] * found[n - k + 1]
+        found.append(scores[0] * found[-1] + rest)
+    return found[-1], found[-2]
 
 
 SERIES = (series_sum, series_product, series_root, series_quotient)

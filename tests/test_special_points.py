@@ -1,0 +1,100 @@
+"""Derivatives at points where what a function is made of is 0, infinite, or rounded away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as sc
+from scipy import stats
+
+import symgrad as sg
+
+PI = math.pi
+
+
+def derived(f: Callable[..., Any], orders: tuple[int, ...]) -> Callable[..., Any]:
+    """Return a derivative, by one operand after the other."""
+    for k in orders:
+        f = sg.grad(f, k)
+    return f
+
+
+#: Function, operands by which it is differentiated, point, derivative.
+CASES: list[tuple[Any, tuple[int, ...], tuple[float, ...], float]] = [
+    (sc.spence, (0, 0), (1.0,), 0.5),
+    (sc.spence, (0, 0, 0), (1.0,), -2 / 3),
+    (sc.spence, (0,), (1e-300,), -690.7755278982137),
+    (sc.rgamma, (0,), (0.0,), 1.0),
+    (sc.rgamma, (0,), (-1.0,), -1.0),
+    (sc.rgamma, (0,), (-2.0,), 2.0),
+    (sc.rgamma, (0, 0), (1e-8,), 1.1544312904503815),
+    (sc.rgamma, (0, 0, 0), (1e-8,), -3.9352684392021557),
+    (sc.gammainc, (1, 1), (1.0, 0.0), -1.0),
+    (sc.gammainc, (1, 1, 1), (1.0, 0.0), 1.0),
+    (sc.gammainc, (1, 1, 1), (2.0, 0.0), -2.0),
+    (sc.gammainc, (1, 1, 1), (2.0, 1e-20), -2.0),
+    (sc.gammaincc, (1, 1), (1.0, 0.0), 1.0),
+    (sc.betainc, (2, 2), (1.0, 3.0, 0.0), -6.0),
+    (sc.betainc, (2, 2, 2), (1.0, 3.0, 0.0), 6.0),
+    (sc.betainc, (2, 2), (3.0, 2.0, 1.0), -12.0),
+    (sc.struve, (1,), (1.0, 0.0), 0.0),
+    (sc.struve, (1, 1), (1.0, 0.0), 4 / (3 * PI)),
+    (sc.struve, (1, 1, 1), (0.0, 1e-20), -4 / (3 * PI)),
+    (sc.ellipkinc, (1,), (0.7, 1.0), 0.0839768209511956),
+    (sc.ellipkm1, (0, 0), (1e-100,), 5e199),
+    (sc.agm, (0, 0), (1.0, 1.0), -0.125),
+    (sc.powm1, (0,), (1e-100, 2.0), 2e-100),
+    (sc.powm1, (0,), (1e-310, 0.5), 5e154),
+    (sc.powm1, (0, 0), (1e-100, 2.0), 2.0),
+    (lambda x: x**x, (0,), (1e-310,), -712.8013788281542),
+    (sc.poch, (0,), (-1.0, 1.0), 1.0),
+    (sc.poch, (0, 0), (-2.0, 2.0), 2.0),
+    (sc.poch, (0, 0), (-1e-8, 2.0), 2.0),
+    (sc.binom, (0,), (0.0, 1.0), 1.0),
+    (sc.binom, (0, 0), (1e-20, 2.0), 1.0),
+    (sc.binom, (0, 0), (-1e-8, 1.787), 1.4947055409530794),
+    (sc.betaln, (0,), (-0.7, 1e-6), -1.4286146e-5),
+]
+
+
+@pytest.mark.parametrize(("f", "orders", "point", "want"), CASES)
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.quick
+def test_a_derivative_at_a_special_point(
+    f: Any, orders: tuple[int, ...], point: tuple[float, ...], want: float
+) -> None:
+    got = derived(lambda *xs: f(*xs), orders)(*point)
+    assert got == pytest.approx(want, rel=1e-7 if f is sc.betaln else 1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("f", "point", "want"),
+    [(sc.betaln, (-0.7, 1e-6), -1.4286144e-05), (sc.spence, (1e-5,), -11.513041)],
+)
+def test_single_precision_is_as_exact(f: Any, point: tuple[float, ...], want: float) -> None:
+    got = sg.grad(f)(*map(np.float32, point))
+    assert got.dtype == np.float32
+    assert got == pytest.approx(want, rel=5e-7)
+
+
+@pytest.mark.parametrize("n", [2, 2.0, np.float32(2), np.int32(2)])
+def test_the_exponential_integral_has_scipy_s_type(n: Any) -> None:
+    x = np.array([0.5], np.float32)
+    assert sg.compile(sc.expn)(n, x).dtype == sc.expn(n, x).dtype
+    assert sg.compile(sc.gammasgn)(-x).dtype == np.float32
+
+
+def test_bounds_and_terms_at_infinity() -> None:
+    def half_line(s: Any) -> Any:
+        return stats.truncnorm.logpdf(0.5, (0 - 0.2) / s, (np.inf - 0.2) / s, 0.2, s)
+
+    assert sg.grad(half_line)(1.0) == pytest.approx(-0.774985364, rel=1e-8)
+    grad = sg.grad(sc.logsumexp)
+    np.testing.assert_array_equal(grad(np.array([0.0, np.inf])), [0.0, 1.0])
+    np.testing.assert_array_equal(grad(np.array([np.inf, 0.0, np.inf])), [0.5, 0.0, 0.5])
+    finite = grad(np.array([0.0, 1.0]))
+    np.testing.assert_allclose(finite, sc.softmax([0.0, 1.0]), rtol=1e-15)
