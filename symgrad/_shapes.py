@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -19,7 +20,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import sympy as sp
 
-from ._disguise import stands_for
+from ._disguise import StandIn, absent, asks_for, names_of, show_as, stands_for
 from ._state import now, within
 from .errors import ShapeError
 
@@ -132,7 +133,7 @@ _COMPARED: dict[np.ufunc, Operator] = {
 }  # fmt: skip
 
 
-class Size:
+class Size(metaclass=StandIn):
     """A symbolic dimension as the traced function sees it: an integer that is not baked in.
 
     Arithmetic with integers stays symbolic; comparing, ``int()``, ``range()`` and ``bool()``
@@ -166,9 +167,11 @@ class Size:
         return hash(int(self))  # as an equal int: sizes are looked up in dicts of ints
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute that whole numbers have (``n.bit_length()``): the number's."""
-        if name.startswith("_") or not hasattr(int, name):
-            raise AttributeError(f"a whole number has no attribute {name!r}")
+        """Return an attribute that integers have (``n.bit_length()``): the number's."""
+        if name.startswith("_") and not asks_for(name, sys._getframe(1)):
+            raise AttributeError(f"an integer has no attribute {name!r}")
+        if name not in names_of(int):
+            raise absent(int, name)
         return getattr(int(self), name)
 
     def __repr__(self) -> str:
@@ -223,8 +226,13 @@ class Size:
     def __neg__(self) -> Any:
         return as_size(-self.expr)
 
+    def __float__(self) -> float:
+        return float(int(self))
+
     def __pos__(self) -> Size:
         return self
+
+    __floor__ = __ceil__ = __trunc__ = __pos__
 
     def __abs__(self) -> Any:
         return self if self >= 0 else -self
@@ -258,6 +266,9 @@ class Size:
     __le__ = _comparison(sp.Le, operator.le)
     __gt__ = _comparison(sp.Gt, operator.gt)
     __ge__ = _comparison(sp.Ge, operator.ge)
+
+
+show_as(Size, lambda _: int)
 
 
 # ---------------------------------------------------------------- numbers of dimensions

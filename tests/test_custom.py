@@ -265,3 +265,47 @@ def test_a_new_definition_means_a_new_kernel(cache_dir: Any) -> None:
         op = sg.define("Again", (lambda p: lambda x: x**p)(power))  # noqa: PLC3002
         f = sg.compile(lambda x, op=op: sg.fori_loop(0, 2, lambda i, c: op(c) + x, x))
         assert f(0.5) == (0.5**power + 0.5) ** power + 0.5
+
+
+def scaled(x: Any, scale: Any = 2.0) -> Any:
+    return x * scale
+
+
+@pytest.mark.parametrize("kind", ["vjp", "jvp", "jvps"])
+def test_arguments_by_name_and_left_out(kind: str) -> None:
+    """The rule, with a factor of three to be told by, is given all arguments by position."""
+    f: Any = sg.custom_vjp(scaled) if kind == "vjp" else sg.custom_jvp(scaled)
+    if kind == "vjp":
+        f.defvjp(
+            lambda x, scale: (x * scale, (x, scale)),
+            lambda r, ct: (3.0 * ct * r[1], 3.0 * ct * r[0]),
+        )
+    elif kind == "jvp":
+        f.defjvp(lambda p, t: (p[0] * p[1], 3.0 * (t[0] * p[1] + t[1] * p[0])))
+    else:
+        f.defjvps(lambda t, y, x, scale: 3.0 * t * scale, lambda t, y, x, scale: 3.0 * t * x)
+    for call, wanted in (
+        (lambda x: f(x), 6.0),
+        (lambda x: f(x=x), 6.0),
+        (lambda x: f(x, scale=4.0), 12.0),
+        (lambda x: f(scale=5.0, x=x), 15.0),
+        (lambda x: f(1.0, scale=x), 3.0),
+        (lambda x: f(scale=x, x=2.0 * x), 36.0),
+    ):
+        assert sg.grad(call)(3.0) == pytest.approx(wanted, rel=1e-15)
+        assert call(3.0) == pytest.approx(sg.compile(call)(3.0), rel=1e-15)
+    np.testing.assert_array_equal(sg.vmap(lambda x: f(x=x))(np.arange(3.0)), [0.0, 2.0, 4.0])
+    t = sg.tensor(3.0, requires_grad=True)
+    f(t, scale=4.0).backward()
+    assert t.grad == 12.0
+    for wrong in (lambda x: f(x, other=1.0), lambda x: f(), lambda x: f(x, x=x)):
+        with pytest.raises(ArgumentError, match=r"custom_[vj]+p: scaled\(\): "):
+            sg.grad(wrong)(3.0)
+
+    def named(x: Any, *, scale: Any = 2.0) -> Any:
+        return x * scale
+
+    g = sg.custom_jvp(named)
+    g.defjvps(lambda t, y, x: t)
+    with pytest.raises(ArgumentError, match="scale can be given by name only"):
+        sg.grad(lambda x: g(x))(3.0)

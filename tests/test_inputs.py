@@ -713,7 +713,7 @@ def test_operators_of_other_classes_are_tried(operate: Any, factor: int) -> None
 
 def test_a_scalar_type_called_on_a_traced_value_says_what_to_write() -> None:
     with pytest.raises(TraceError, match=r"x\.astype\(np\.float64\) for np\.float64\(x\)"):
-        sg.compile(lambda x: np.float64(x) if x.dtype.type is np.float64 else x)(2.5)
+        sg.compile(lambda x: np.float64(x) if x.dtype.type is np.float64 else x)(np.float64(2.5))
 
 
 def test_a_ragged_list_is_named() -> None:

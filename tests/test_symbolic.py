@@ -450,3 +450,48 @@ def test_whole_numbers_keep_their_names() -> None:
 def test_the_normal_distribution_is_read_by_the_error_function() -> None:
     shown = str(derivative(lambda x: scipy_special.log_ndtr(x), 0.5))
     assert shown == "sqrt(2)*exp(-x**2/2)/(sqrt(pi)*(erf(sqrt(2)*x/2) + 1))"
+
+
+CASES = sp.Piecewise((1 / sp.Symbol("x"), sp.Symbol("y") < -1), (sp.Symbol("x"), True))
+#: Formulas whose other cases Python's numbers cannot compute, with places and values.
+GUARDED = [
+    (CASES, (0, 3), 0.0),
+    (CASES, (0.0, 3.0), 0.0),
+    (CASES, (4, -2), 0.25),
+    (CASES.subs(sp.Symbol("x"), sp.Symbol("x") ** 2), (0, 3), 0.0),
+    (sp.Piecewise((sp.Symbol("x") ** sp.Symbol("y"), sp.Symbol("y") > 0), (5, True)), (0, -1), 5.0),
+    (sp.Piecewise((sp.cbrt(sp.Symbol("x")), sp.Symbol("x") > 0), (7, True)), (-8.0, 0), 7.0),
+]
+
+
+@pytest.mark.parametrize("row", range(len(GUARDED)))
+def test_cases_that_do_not_apply_raise_nothing(row: int) -> None:
+    formula, values, wanted = GUARDED[row]
+    f = sg.from_sympy(formula, ["x", "y"])
+    arrays = [np.array([v, v]) for v in values]
+    assert f(*values) == wanted
+    assert f(*map(np.float64, values)) == wanted
+    assert sg.compile(f)(*values) == wanted
+    np.testing.assert_array_equal(f(*arrays) if arrays[0].dtype.kind == "f" else wanted, wanted)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_matrices_of_arrays_and_numbers_broadcast(compiled: bool) -> None:
+    x, y = sp.symbols("x y")
+    column = sp.Matrix([[x, 1], [y, x * y]])
+    f: Any = sg.from_sympy(column, [x, y])
+    g = sg.compile(f) if compiled else f
+    for a, b in ((np.arange(3.0), 2.0), (1.0, np.ones((2, 3))), (np.ones((2, 1)), np.arange(3.0))):
+        shape = np.broadcast_shapes(np.shape(a), np.shape(b))
+        wanted = [np.broadcast_to(e, shape) for e in (a, 1.0, b, a * b)]
+        np.testing.assert_array_equal(g(a, b), np.reshape(wanted, (2, 2, *shape)))
+    assert g(1.0, 2.0).shape == (2, 2)
+
+
+def test_the_zeta_function_of_one_argument() -> None:
+    x = sp.Symbol("x")
+    f = sg.from_sympy(sp.zeta(x), [x])
+    assert f(2.5) == pytest.approx(1.3414872572509171797, rel=1e-15)
+    assert sg.compile(f)(2.5) == pytest.approx(1.3414872572509171797, rel=1e-15)
+    with pytest.raises(UnsupportedError, match="SymPy function LambertW"):
+        sg.from_sympy(sp.LambertW(x, -1), [x])(-0.1)

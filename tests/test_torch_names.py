@@ -94,6 +94,36 @@ FUNCTIONS: dict[str, tuple[Any, Callable[[Any], Any], Any]] = {
     "where": (A, lambda x: torch.where(x > 2.5, x, 0.0), [[3, 0, 0], [0, 5, 4]]),
     "matmul": (SQUARE, lambda x: torch.matmul(x, x), [[11, 7], [14, 18]]),
     "dot": (SQUARE, lambda x: torch.dot(x[0], x[1]), 10.0),
+    "cdist": (A, lambda x: torch.cdist(x, x[:, ::-1] + 1.0, 1.0), [[3, 7.5], [5.5, 8]]),
+}
+
+#: Those of torch.linalg, on a square matrix, and NumPy's results.
+LINALG: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "cholesky": (lambda x: torch.linalg.cholesky(x @ x.mT), np.linalg.cholesky(SQUARE @ SQUARE.T)),
+    "cross": (
+        lambda x: torch.linalg.cross(x[:, [0, 1, 1]], x[:, [1, 0, 0]]),
+        np.cross(SQUARE[:, [0, 1, 1]], SQUARE[:, [1, 0, 0]]),
+    ),
+    "det": (torch.linalg.det, 10.0),
+    "eigh": (
+        lambda x: torch.linalg.eigh(x @ x.mT).eigenvalues,
+        np.linalg.eigvalsh(SQUARE @ SQUARE.T),
+    ),
+    "eigvalsh": (lambda x: torch.linalg.eigvalsh(x @ x.mT), np.linalg.eigvalsh(SQUARE @ SQUARE.T)),
+    "inv": (torch.linalg.inv, np.linalg.inv(SQUARE)),
+    "matmul": (lambda x: torch.linalg.matmul(x, x), SQUARE @ SQUARE),
+    "matrix_norm": (torch.linalg.matrix_norm, np.linalg.norm(SQUARE)),
+    "matrix_power": (lambda x: torch.linalg.matrix_power(x, 3), SQUARE @ SQUARE @ SQUARE),
+    "multi_dot": (lambda x: torch.linalg.multi_dot([x, x, x]), SQUARE @ SQUARE @ SQUARE),
+    "norm": (lambda x: torch.linalg.norm(x, 1), 5.0),
+    "pinv": (torch.linalg.pinv, np.linalg.inv(SQUARE)),
+    "qr": (lambda x: torch.abs(torch.linalg.qr(x).R), np.abs(np.linalg.qr(SQUARE).R)),
+    "slogdet": (lambda x: torch.linalg.slogdet(x).logabsdet, np.log(10.0)),
+    "solve": (lambda x: torch.linalg.solve(x, x[:1], left=False), [[1.0, 0.0]]),
+    "svd": (lambda x: torch.linalg.svd(x).S, np.linalg.svd(SQUARE).S),
+    "svdvals": (torch.linalg.svdvals, np.linalg.svd(SQUARE).S),
+    "vecdot": (lambda x: torch.linalg.vecdot(x, x), [10.0, 20.0]),
+    "vector_norm": (lambda x: torch.linalg.vector_norm(x, 1, dim=0), [5.0, 5.0]),
 }
 
 
@@ -101,6 +131,31 @@ def test_every_function_is_here() -> None:
     """Elementwise functions and reductions have tests of their own, in test_tensor_ops.py."""
     homes = {n: getattr(getattr(torch, n), "__module__", "") for n in torch.__all__}
     assert set(FUNCTIONS) >= {n for n, m in homes.items() if m.endswith(("_algebra", "_arrange"))}
+
+
+def test_every_function_of_linalg_is_here() -> None:
+    assert LINALG.keys() == {*torch.linalg.__all__}
+    with pytest.raises(AttributeError, match=r"'matrix_exp'.*Write instead: scipy\.linalg\.expm"):
+        _ = torch.linalg.matrix_exp
+    with pytest.raises(AttributeError, match=r"'some_function'.*np\.exp\(x\)"):
+        _ = torch.some_function
+
+
+@pytest.mark.parametrize("name", LINALG)
+def test_functions_of_linalg(name: str) -> None:
+    function, expected = LINALG[name]
+    x = leaf(SQUARE)
+    made = function(x)
+    assert np.allclose(made.detach(), expected, rtol=1e-13)
+    assert np.allclose(function(SQUARE), expected, rtol=1e-13)
+    weights = np.cos(np.arange(made.numel())).reshape(made.shape)
+    made.backward(sg.tensor(weights))
+    step = 1e-6
+    for place in np.ndindex(2, 2):
+        shift = np.zeros((2, 2))
+        shift[place] = step
+        change = np.sum(weights * (function(SQUARE + shift) - function(SQUARE - shift)))
+        np.testing.assert_allclose(x.grad[place], change / (2 * step), rtol=1e-7, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -284,7 +339,7 @@ def test_wrong_ranks_and_sizes() -> None:
 @pytest.mark.parametrize(
     ("name", "hint"),
     [("nn", "functions of tensors"), ("optim", "no_grad"), ("cuda", "main memory"),
-     ("linalg", "np.linalg"), ("compile", "sg.compile"), ("complex128", "real")],
+     ("compile", "sg.compile"), ("complex128", "real")],
 )  # fmt: skip
 def test_parts_of_pytorch_that_are_not_here(name: str, hint: str) -> None:
     with pytest.raises(AttributeError, match=f"no attribute '{name}': .*{hint}"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Generic
@@ -61,14 +63,21 @@ class _Custom(Travels, Generic[R]):
         #: The function as a step of eager computations, by the structure of its arguments.
         self.steps: dict[Any, Any] = {}
         functools.update_wrapper(self, fun)
+        #: How many arguments a call can leave nothing out with.
+        self._count = 0
+        with contextlib.suppress(TypeError, ValueError):  # of C functions that do not say
+            self._count = sum(
+                p.kind is not p.VAR_POSITIONAL for p in inspect.signature(fun).parameters.values()
+            )
 
     def _made_by(self) -> tuple[Any, ...]:
         rules = {k: v for k, v in vars(self).items() if k in ("fwd", "bwd", "jvp")}
         return type(self), (self.fun, self.static), {}, rules
 
-    def __call__(self, *args: Any) -> R:
-        """Call the function."""
+    def __call__(self, *args: Any, **kwargs: Any) -> R:
+        """Call the function; its rule is given all arguments by position, with defaults."""
         self.require_rule()
+        args = self._by_position(args, kwargs)
         if now().guards is None:
             kinds = {type(x) for x in flatten(args)[0]}
             for kind in kinds:
@@ -91,6 +100,24 @@ class _Custom(Travels, Generic[R]):
         )  # fmt: skip
         return result
 
+    def _by_position(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments of a call by position, with those that it leaves out."""
+        if not kwargs and len(args) >= self._count:
+            return args
+        try:
+            given = inspect.signature(self.fun).bind(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            name = getattr(self, "__name__", "f")
+            raise ArgumentError(f"{self.what}: {name}(): {error}") from None
+        given.apply_defaults()
+        if given.kwargs:
+            raise ArgumentError(
+                f"{self.what}: {', '.join(given.kwargs)} can be given by name only, and the rule "
+                "has arguments by position. Write instead: a function without `*` among its "
+                "parameters"
+            )
+        return given.args
+
     def require_rule(self) -> None:
         """Raise if the rule is not given yet."""
         raise NotImplementedError
@@ -108,7 +135,8 @@ class custom_vjp(_Custom[R]):  # noqa: N801  JAX's name
     Parameters
     ----------
     fun:
-        A NumPy function of positional arguments.
+        A NumPy function whose arguments can be given by position. The rule is given all of
+        them, also those that a call names or leaves to their defaults.
     nondiff_argnums:
         Positions of arguments that are no numbers, or without a derivative; ``bwd`` gets
         them first.
@@ -173,7 +201,8 @@ class custom_jvp(_Custom[R]):  # noqa: N801  JAX's name
     Parameters
     ----------
     fun:
-        A NumPy function of positional arguments.
+        A NumPy function whose arguments can be given by position. The rule is given all of
+        them, also those that a call names or leaves to their defaults.
     nondiff_argnums:
         Positions of arguments that are no numbers, or without a derivative; the rule gets
         them first.

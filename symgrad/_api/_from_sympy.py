@@ -29,7 +29,8 @@ def from_sympy(
     ----------
     expressions:
         A SymPy expression, a nested tuple or list of them (the result has its structure),
-        or a Matrix (the result is one array of its shape, for scalar arguments).
+        or a Matrix (the result is one array of its shape; arrays among the arguments add
+        their axes behind, as in ``sympy.lambdify``).
     symbols:
         The symbols that become the function's arguments, in order: SymPy symbols or names.
 
@@ -79,6 +80,8 @@ class _Formula:
     """A function of a SymPy formula; it pickles as the formula does."""
 
     def __init__(self, expressions: Any, arguments: tuple[sp.Symbol, ...]) -> None:
+        # Of a piecewise formula NumPy computes all cases, also where they do not apply.
+        self._quiet = any(e.has(sp.Piecewise) for e in _leaves(expressions))
         # SymPy's tuple, which nobody changes, as calls that find the function need not look at it.
         self._expressions, self._arguments = expressions, sp.Tuple(*arguments)
         names = [_identifier(str(s), k) for k, s in enumerate(arguments)]
@@ -95,7 +98,9 @@ class _Formula:
                 f"the formula takes {len(self._arguments)} values "
                 f"({', '.join(map(str, self._arguments))}), not {len(values)}"
             )
-        return _compute(self._expressions, dict(zip(self._arguments, values, strict=True)))
+        given = dict(zip(self._arguments, values, strict=True))
+        with np.errstate(all="ignore") if self._quiet else contextlib.nullcontext():
+            return _compute(self._expressions, given)
 
     def __reduce__(self) -> Any:
         return call_again(_Formula, (self._expressions, self._arguments), {})
@@ -139,10 +144,7 @@ def _compute(expressions: Any, values: dict[sp.Symbol, Any]) -> Any:
     if isinstance(expressions, list):
         return [_compute(e, values) for e in expressions]
     if isinstance(expressions, sp.MatrixBase):
-        # Every entry as a 0-d value, also the ones that are plain numbers.
-        traced = next((v for v in values.values() if hasattr(v, "node")), None)
-        zero = 0.0 if traced is None else 0.0 * traced
-        entries = [_compute(e, values) for e in expressions]
-        full = [e if hasattr(e, "node") or traced is None else zero + e for e in entries]
-        return np.reshape(np.stack(full), expressions.shape)
+        full = np.broadcast_arrays(*(_compute(e, values) for e in expressions))
+        stacked = np.stack(full)
+        return np.reshape(stacked, (*expressions.shape, *stacked.shape[1:]))
     return evaluate(expressions, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import typing
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from ._places import Walk
 from ._reads import read_by
 from ._substitutes import Substitutes
+from ._versions import is_alias
 from ._whose import NONE
 
 
@@ -38,12 +40,16 @@ def adapted_at_once(walk: Walk) -> bool:
     It may call SciPy's solvers, whose C code calls it back. That must not meet a traced value: the
     refusal is an exception, past which Brent's method goes on to call Python, as CPython does not
     allow. Or it may read a clock or a file, which succeeds, and would be a constant. An adapted
-    copy calls symgrad's solvers, clocks and files. And sparse matrices of SciPy's can be multiplied
+    copy calls symgrad's solvers, clocks and files. Aliases of typing answer for the traced value's
+    class. And sparse matrices of SciPy's can be multiplied
     by a traced number: they then hold it, and do not know its shape.
     """
     parts = (x for held in (walk.parts, walk.bound) for _, own in held.values() for _, x in own)
     names = set(walk.mentioned)
+    asks = "isinstance" in walk.mentioned
     for value in (*walk.met.values(), *parts):
+        if asks and (value is typing or is_alias(value)):
+            return True
         if isinstance(value, ModuleType):
             names.add(value.__name__)
             if value.__name__ in _OUTSIDE:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._disguise import TELLING
-from .._graph import warn_user
+from .._graph import Where, warn_user
 from .._runtime import MISS
 from .._state import within
 from ..errors import CaptureWarning, OutsideError
@@ -37,6 +37,7 @@ from ._reads import read_by
 from ._reads_code import WRITING
 from ._recall import RecalledError
 from ._substitutes import Substitutes
+from ._type_tests import type_tests
 from ._users import package_of
 from ._whose import NONE, packages_in
 
@@ -113,6 +114,8 @@ class Captures:
         self._changes: Counter[str] = Counter()
         self._ignored: set[str] = set()
         self._absent: set[str] = set()
+        #: Packages that decide by exact types, with the line of a test; None: no longer adapted.
+        self._asking: dict[str, Where] | None = {}
         self.memory = Memory()
 
     def given(self, objects: tuple[Any, ...]) -> Captures:
@@ -163,6 +166,7 @@ class Captures:
         if at_once and not self.way.adapted and can_be_adapted(walk):
             self.way = self.way._replace(adapted=True)
             walk = self._walk()
+        walk = self._with_type_tests(walk)
         if frozen:
             level = NOTHING
         kinds = walk, level, self._loose, self.way.compared
@@ -173,6 +177,40 @@ class Captures:
         reading.number = self._states.setdefault(reading.key, next(_numbers))
         self._enter(reading, frozen)
         return reading
+
+    def _with_type_tests(self, walk: Walk) -> Walk:
+        """Have packages adapted that decide by exact types, and return what is read then."""
+        if self._asking is None:
+            return walk
+        found = type_tests(walk.library, walk.mentioned)
+        own = self.way.packages | {package_of(self._root)}
+        found = {package: where for package, where in found.items() if package not in own}
+        if not found:
+            return walk
+        before = self.way
+        self.way = before._replace(adapted=True, packages=before.packages | {*found})
+        adapted = self._walk()
+        if can_be_adapted(adapted):
+            self._asking |= found
+            return adapted
+        self.way = before
+        return self._walk()
+
+    def _without_type_tests(self, error: Exception) -> bool:
+        """Trace packages that decide by exact types as they stand; False if none was adapted."""
+        asking, self._asking = self._asking, None
+        if not asking or not self.way.packages & asking.keys():
+            return False
+        for package, where in asking.items():
+            warn_user(
+                f"{package} decides by the exact type of a value, type(x) [{where}], which of a "
+                f"traced value is another; with {package} adapted to that, the function cannot be "
+                f"traced ({error}). Compare a result with the plain function's; isinstance(x, "
+                "kind) is answered as for the value",
+                CaptureWarning,
+            )
+        self.take(self.way._replace(packages=self.way.packages - asking.keys()))
+        return True
 
     def _is_given_up(self, reading: Reading, walk: Walk) -> bool:
         """Tell whether places are not compared any more that only traces have changed again."""
@@ -275,6 +313,8 @@ class Captures:
             return True
         if isinstance(error, OutsideError):
             return False
+        if self._without_type_tests(error):
+            return True
         if way.adapted and self._absent & sys.modules.keys():
             self._readings = []
             return True

@@ -141,6 +141,8 @@ class Walk:
         All names in the code.
     asking:
         The global names, by identity, of code that asks for types.
+    library:
+        Functions, classes and modules of installed packages, which are taken as fixed.
     absent:
         Modules that the code imports, and that nobody has imported yet.
     formats:
@@ -185,6 +187,7 @@ class Walk:
         self.stored: set[str] = set()
         self.mentioned: set[str] = set()
         self.asking: set[int] = set()
+        self.library: list[Any] = []
         self.absent: set[str] = set()
         self.formats = False
         self.pinned: set[int] = set()

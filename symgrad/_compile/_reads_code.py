@@ -186,6 +186,7 @@ def read_function(walk: Walk, f: FunctionType, at: At) -> None:
     _cells(walk, f, at, enter, names, root)
     _defaults(walk, f, at, enter)
     if foreign:
+        walk.library.append(f)
         return
     for key, value in f.__dict__.items():
         if key in walk.known and not key.startswith("__"):
@@ -199,7 +200,7 @@ def read_function(walk: Walk, f: FunctionType, at: At) -> None:
     compares = f.__name__ == "__eq__" and f.__code__.co_filename == "<string>"
     of_itself = {"__class__", "type", *WRITING} if writes else {"__class__"} if compares else set()
     walk.mentioned |= names.mentioned - of_itself
-    if "type" in names.mentioned:
+    if not names.mentioned.isdisjoint(("type", "__class__")):
         walk.asking.add(id(f.__globals__))
     walk.stored |= names.stored
     walk.formats = walk.formats or (names.formats and not writes)

@@ -45,6 +45,7 @@ def read_module(walk: Walk, module: ModuleType, at: At) -> None:
     """Look at what the code may read of a module of the user's."""
     walk.note(at.text, "is", module, at.name)
     if of_library(module, walk.packages):
+        walk.library.append(module)
         return
     enter = walk.enters(module, at.fixed)
     _names_of(walk, at.text, module, at.name)
@@ -57,6 +58,7 @@ def read_module(walk: Walk, module: ModuleType, at: At) -> None:
 def read_type(walk: Walk, kind: type, at: At) -> None:
     """Look at a class that is read itself, not one of its objects."""
     walk.note(at.text, "is", kind, at.name)
+    walk.library.append(kind)
     read_class(walk, kind, at, through=at.text, bound=False)
     meta = type(kind)
     if users_class(meta, walk.packages):
@@ -162,6 +164,7 @@ def read_instance(walk: Walk, value: Any, at: At) -> None:
         walk.note(at.text, "is", value, at.name)
         return
     if kind is not SimpleNamespace and not users_class(kind, packages):
+        walk.library.append(kind)
         _read_foreign(walk, value, at)
         return
     walk.note(f"_sg_type({at.text})", "is", kind, at.name)

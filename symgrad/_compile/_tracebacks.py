@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from types import TracebackType
 
+from .._disguise import AbsentError
 from .._graph import Where
 from ..errors import SymgradError, TraceError
 from ._whose import by_symgrad, installed
@@ -67,7 +68,7 @@ class Shortened:
     ) -> None:
         if error is None or trace is None or os.environ.get("SYMGRAD_TRACEBACK") == "full":
             return
-        refused = isinstance(error, SymgradError)
+        refused = isinstance(error, (SymgradError, AbsentError))
         trace.tb_next = _shown(trace.tb_next, refused)
         earlier = error.__cause__ or error.__context__
         for _ in range(8):

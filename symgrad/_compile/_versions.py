@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import os
 import sys
+import typing
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import MethodType, ModuleType
@@ -21,6 +22,7 @@ from .._forks import late_module
 from .._trace import Traced
 
 _OUTSIDE = "symgrad.numpy._outside"
+_NUMBERS = "symgrad.numpy._numbers"
 
 #: The modules whose names are bound anew, by the names of symgrad's. They are imported when
 #: they are met: scipy.stats takes a second.
@@ -139,9 +141,15 @@ def _wrapped(value: Any) -> Any:
 def version_of(value: Any) -> Any:
     """Return symgrad's version of a library's module or function, or the value itself."""
     if isinstance(value, ModuleType):
+        if value.__name__ in ("numpy", "symgrad.numpy"):
+            return late_module(_NUMBERS).ASKED
+        if value is typing:
+            return late_module(_NUMBERS).TYPING
         ours, _, part = MODULES.get(value.__name__, "").partition(":")
         found = late_module(ours) if ours else value
         return getattr(found, part) if part else found
+    if is_alias(value):
+        return value.__origin__
     if isinstance(value, _PLAIN) or (isinstance(value, type) and not _has_version(value)):
         return value
     if value is os.environ:
@@ -153,6 +161,16 @@ def version_of(value: Any) -> Any:
         # Nothing else is asked for names: to some, six.moves', asking is importing.
         return value if found is None else found
     return _function(value)
+
+
+def is_alias(value: Any) -> bool:
+    """Tell whether a value is an alias of an abstract class, ``typing.Sized``.
+
+    Its ``isinstance`` asks for the type of a value, which is a traced value's own.
+    """
+    return type(value).__module__ == "typing" and isinstance(
+        getattr(value, "__origin__", None), type
+    )
 
 
 def _has_version(kind: type) -> bool:
@@ -249,7 +267,7 @@ def version_with_numbers(key: Any, value: Any) -> Any:
     These are not for code that asks for types, ``x.dtype.type is np.float64``: they are equal,
     and not the same.
     """
-    numbers = late_module("symgrad.numpy._numbers")
+    numbers = late_module(_NUMBERS)
     if value is np:
         return numbers.NUMPY
     if isinstance(key, tuple) and key[0] == "builtin":

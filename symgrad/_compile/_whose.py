@@ -73,6 +73,11 @@ def of_library(module: ModuleType | str, packages: frozenset[str] = NONE) -> boo
     return installed(file)
 
 
+def never_adapted(package: str) -> bool:
+    """Tell whether a package is Python's own, or one that symgrad knows in a way of its own."""
+    return package in _KNOWN or package in sys.stdlib_module_names
+
+
 def packages_in(error: BaseException | None) -> frozenset[str]:
     """Return the installed packages whose functions had to do with an error."""
     found = set()

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._disguise import array_class, stands_for
+from .._disguise import StandIn, asks_for, class_of, show_as, stands_for
 from .._graph import Node
 from .._graph._types import promote
 from .._op import Op, registry
@@ -22,6 +22,7 @@ from .._ops import CAST
 from ..errors import DTypeError, TraceError
 from ._arrays import ArrayMethods, InMemory, add_operators, declines
 from ._assigned import is_traced_mask
+from ._attributes import attribute_of
 from ._bind import as_node, cast, kind_of
 from ._masked import Masked
 from ._numberless import SPARSE, whole
@@ -45,7 +46,18 @@ def is_complex(value: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind == "c"
 
 
-class Complex(InMemory, ArrayMethods, Pair):
+def _kind(value: Complex) -> Any:
+    """Return the class of what a traced complex value stands for."""
+    real = value._real
+    if real.weak is not None:
+        return complex
+    node = real._node
+    if node.shape or real.boxed:
+        return np.ndarray
+    return np.complex64 if node.dtype == np.float32 else np.complex128
+
+
+class Complex(InMemory, ArrayMethods, Pair, metaclass=StandIn):
     """A complex value of the function being traced; see :class:`Traced`.
 
     Attributes
@@ -56,8 +68,7 @@ class Complex(InMemory, ArrayMethods, Pair):
     """
 
     __slots__ = ("_imag", "_real")
-    __hash__ = None  # type: ignore[assignment]
-    __class__ = stands_for(lambda self: complex if self._real.weak else array_class(self))
+    __class__ = stands_for(_kind)
 
     def __init__(self, real: Traced, imag: Traced) -> None:
         self._real, self._imag = real, imag
@@ -151,10 +162,11 @@ class Complex(InMemory, ArrayMethods, Pair):
     def __repr__(self) -> str:
         return f"Complex({self._real!r}, {self._imag!r})"
 
-    def __getattr__(self, name: str) -> NoReturn:
-        known = "" if name.startswith("_") or not hasattr(np.ndarray, name) else (
-            ": a method of arrays that is not traced; see the op table (docs/ops.md)")  # fmt: skip
-        raise AttributeError(f"a traced complex value has no attribute {name!r}{known}")
+    def __getattr__(self, name: str) -> Any:
+        asked = asks_for(name, sys._getframe(1))
+        if asked:
+            return attribute_of(self, _kind(self), name, asked)
+        raise AttributeError(f"a traced complex value has no attribute {name!r}")
 
     # ---------------------------------------------------------------- assignment and views
 
@@ -259,6 +271,11 @@ class Complex(InMemory, ArrayMethods, Pair):
         """Refuse: a traced value has no numbers."""
         self._leaked("a list of numbers (`z.tolist()`)", "the value itself, or list(z)")
 
+    def __hash__(self) -> int:  # noqa: PLE0309
+        if _kind(self) is np.ndarray:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        self._leaked("a hash (a key of a dictionary, an element of a set)", "another key")
+
     def __reduce__(self) -> Any:
         self._leaked("pickling", "pickle the compiled function instead")
 
@@ -283,20 +300,29 @@ class Complex(InMemory, ArrayMethods, Pair):
         return Traced.with_complex(_OPS["Negative"], (self,), {})
 
     def __abs__(self) -> Any:
-        return Traced.with_complex(_OPS["Absolute"], (self,), {})
+        found = Traced.with_complex(_OPS["Absolute"], (self,), {})
+        return found if self.weak is None else Traced(found.node, float)
 
 
 def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Complex, other: Any) -> Any:
         if isinstance(other, (str, bytes, type(None))) or declines(other):
             return NotImplemented
-        return Traced.with_complex(_OPS[name], (other, self) if swap else (self, other), {})
+        found = Traced.with_complex(_OPS[name], (other, self) if swap else (self, other), {})
+        if self.weak is None or type(found) is not Complex or found.weak is not None:
+            return found
+        # Python's complex takes all numbers of Python's, and on its left NumPy's float64 as one.
+        kind = class_of(other)
+        python = kind in (int, float, complex, bool) or (issubclass(kind, float) and not swap)
+        parts = (found.real, found.imag)
+        return Complex(*(Traced(x.node, float) for x in parts)) if python else found
 
     return method
 
 
 add_operators(Complex, _operator)
 add_augmented(Complex)
+show_as(Complex, _kind)
 
 
 # ---------------------------------------------------------------- making them

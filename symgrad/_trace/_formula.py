@@ -113,7 +113,11 @@ def _apply(e: Any, args: list[Any]) -> Any:
             return form(e, args)
     if isinstance(e, sp.polygamma) and e.args[0] == 0:
         return special.digamma(args[1])
+    if isinstance(e, sp.zeta) and len(args) == 1:
+        args = [args[0], 1.0]
     function = _FUNCTIONS.get(e.func) or _own_form(e.func)
+    if getattr(function, "arity", len(args)) != len(args):
+        function = None
     if function is None:
         what = f"the symbol {e}" if e.is_Symbol else f"the SymPy function {e.func.__name__}"
         hint = (
@@ -138,8 +142,23 @@ def _product(e: sp.Mul, args: list[Any]) -> Any:
     sign, above, _ = _factors(e)
     top = reduce(operator.mul, args[: len(above)]) if above else 1
     if len(args) > len(above):
-        top = top / reduce(operator.mul, args[len(above) :])
+        top = _quotient(top, reduce(operator.mul, args[len(above) :]))
     return -top if sign < 0 else top
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    """Return ``a/b``; a number of Python's over 0 is infinite, as for NumPy, and no error."""
+    return np.divide(a, b) if type(b) in _PYTHONS and b == 0 else a / b
+
+
+def _raised(base: Any, exponent: Any) -> Any:
+    """Return ``base**exponent``, where Python would raise an error or go over to complex."""
+    if type(base) in (int, float) and base <= 0 and type(exponent) in (int, float):
+        return np.power(float(base), exponent)
+    return base**exponent
+
+
+_PYTHONS = (int, float, complex)
 
 
 def _power(e: sp.Pow, args: list[Any]) -> Any:
@@ -149,15 +168,15 @@ def _power(e: sp.Pow, args: list[Any]) -> Any:
     if exponent == -sp.S.Half:
         return 1 / np.sqrt(base)
     if exponent is sp.S.NegativeOne:
-        return 1 / base
+        return _quotient(1, base)
     if isinstance(exponent, sp.Rational):
         if exponent.is_Integer:
             n = int(exponent)
             if abs(n) >= 2**53:
-                return base ** float(exponent)
-            return base**n if n > 0 else 1 / base ** (-n)
-        return base ** float(exponent)
-    return base ** args[1] if e.base is not sp.E else np.exp(args[1])
+                return _raised(base, float(exponent))
+            return base**n if n > 0 else _quotient(1, base ** (-n))
+        return _raised(base, float(exponent))
+    return _raised(base, args[1]) if e.base is not sp.E else np.exp(args[1])
 
 
 def _piecewise(e: sp.Piecewise, args: list[Any]) -> Any:

@@ -10,15 +10,17 @@ guard on the mask, as an ``if`` does; where there is no one example to go by, it
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
-from .._disguise import stands_for
+from .._disguise import StandIn, asks_for, show_as, stands_for
 from ..errors import IndexingError, TraceError, UnsupportedError
 from ._arrays import ArrayMethods, add_operators, declines
 from ._assigned import require_fit
+from ._attributes import attribute_of
 from ._calls import call
 from ._examples import decided, decided_mask, needs_numbers
 from ._known import known_value
@@ -67,7 +69,7 @@ def in_rows(nested: Any) -> Any:
     return nested
 
 
-class Masked(ArrayMethods):
+class Masked(ArrayMethods, metaclass=StandIn):
     """The elements of ``values`` where ``mask`` holds.
 
     Parameters
@@ -213,6 +215,14 @@ class Masked(ArrayMethods):
             "functools.partial(f, data=data) or a closure, and their numbers are known"
         )
 
+    _leaked = refuse
+
+    def __getattr__(self, name: str) -> Any:
+        asked = asks_for(name, sys._getframe(1))
+        if asked:
+            return attribute_of(self, np.ndarray, name, asked)
+        raise AttributeError(f"x[mask] has no attribute {name!r}")
+
     def __repr__(self) -> str:
         return f"Masked({self.values!r})"
 
@@ -335,6 +345,7 @@ def _operator(name: str, swap: bool) -> Callable[..., Any]:
 
 
 add_operators(Masked, _operator)
+show_as(Masked, lambda _: np.ndarray)
 
 
 def _method(name: str) -> Callable[..., Any]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
 from .._broadcast import show
-from .._disguise import array_class, stands_for
+from .._disguise import StandIn, absent, asks_for, show_as, stands_for
 from .._graph import Constant, Where
 from .._graph._types import check_dtype
 from .._op import Op, registry
@@ -29,6 +30,7 @@ from ._assigned import (
     require_kind,
     require_real,
 )
+from ._attributes import attribute_of
 from ._bind import as_node, bind, bind_nodes, require_bounds
 from ._known import known_number
 from ._mask_places import Places
@@ -41,13 +43,6 @@ from ._views import Layout, Step, View, layout_of, layout_of_result, shares
 from ._whole import require_power
 
 _OPS = registry.ops
-
-#: What there is in place of attributes of arrays, of JAX's and PyTorch's, too.
-_INSTEAD = {
-    "at": "x = x.copy(); x[place] = value",
-    "detach": "sg.stop_gradient(x)",
-    "strides": "x.reshape, np.lib.stride_tricks.sliding_window_view",
-}
 
 
 def known_index(index: Any) -> Any:
@@ -101,7 +96,15 @@ def _is_view(index: Any, shape: Shape) -> bool:
     return bool(shape) or any(entry is Ellipsis for entry in entries)
 
 
-class Traced(InMemory, Numberless, Stored):
+def _kind(value: Traced) -> Any:
+    """Return the class of what a traced value stands for: a number's, or the array's."""
+    if value.weak is not None:
+        return value.weak
+    node = value._node
+    return np.ndarray if node.shape or value.boxed else node.dtype.type
+
+
+class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
     """A value of the function being traced; it has a shape and a type but no numbers.
 
     NumPy functions, operators and array methods work on it and extend the graph. What
@@ -111,7 +114,7 @@ class Traced(InMemory, Numberless, Stored):
 
     __slots__ = ()
     __hash__ = Numberless.__hash__
-    __class__ = stands_for(lambda self: self.weak or array_class(self))
+    __class__ = stands_for(_kind)
 
     def __symgrad_places__(self, function: Callable[..., Any]) -> Any:
         return Places.given_by(function, self)
@@ -204,6 +207,8 @@ class Traced(InMemory, Numberless, Stored):
     @property
     def shape(self) -> tuple[int | Size, ...]:
         """The shape; symbolic sizes compute like integers."""
+        if self.weak is not None and asks_for("shape", sys._getframe(1)):
+            raise absent(self.weak, "shape")
         return tuple(map(as_size, self._shape))
 
     @shape.setter
@@ -215,17 +220,30 @@ class Traced(InMemory, Numberless, Stored):
     @property
     def dtype(self) -> np.dtype[Any]:
         """The element type, which no assignment changes."""
+        if self.weak is not None and asks_for("dtype", sys._getframe(1)):
+            raise absent(self.weak, "dtype")
         return self._node.dtype
 
     @property
     def ndim(self) -> int:
         """The number of axes."""
+        if self.weak is not None and asks_for("ndim", sys._getframe(1)):
+            raise absent(self.weak, "ndim")
         return len(self._shape)
 
     @property
     def size(self) -> int | Size:
         """The number of elements."""
+        if self.weak is not None and asks_for("size", sys._getframe(1)):
+            raise absent(self.weak, "size")
         return as_size(dim_product(self._shape))
+
+    @property
+    def imag(self) -> Any:
+        """Zeros: traced values of this class are real."""
+        if self._shape or self.boxed:
+            return np.zeros_like(self)
+        return Traced(as_node(self._node.dtype.type(0)), self.weak and whole(self).weak)
 
     def __format__(self, spec: str) -> str:
         if only_shown():
@@ -236,12 +254,11 @@ class Traced(InMemory, Numberless, Stored):
         instead = "the text outside of the function, or sg.debug_print(x) to see the numbers"
         self._leaked(f"text (`{{x:{spec}}}`)", instead, of_one=True)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        known = "" if name.startswith("_") or not hasattr(np.ndarray, name) else (
-            ": a method of arrays that is not traced; see the op table (docs/ops.md)")  # fmt: skip
-        if name in _INSTEAD:
-            known = f". Write instead: {_INSTEAD[name]}"
-        raise AttributeError(f"a traced value has no attribute {name!r}{known}")
+    def __getattr__(self, name: str) -> Any:
+        asked = asks_for(name, sys._getframe(1))
+        if asked:
+            return attribute_of(self, _kind(self), name, asked)
+        raise AttributeError(f"a traced value has no attribute {name!r}")
 
     def __str__(self) -> str:
         value = example(self.node) if only_shown() else None
@@ -311,6 +328,7 @@ class Traced(InMemory, Numberless, Stored):
 
 add_operators(Traced, binary)
 add_augmented(Traced)
+show_as(Traced, _kind, "shape", "dtype", "ndim", "size")
 
 
 def as_traced(value: Any) -> Traced:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._disguise import VERSIONS, class_of
+from .._disguise import class_of
 from .._graph import Iota
 from .._graph._types import SUPPORTED, check_dtype
 from .._op import refuse
@@ -213,9 +213,6 @@ class _Array(type):
 
 class ndarray(metaclass=_Array):  # noqa: N801 - NumPy's name
     """NumPy's array type: ``np.ndarray(shape)``, ``isinstance(x, np.ndarray)``."""
-
-
-VERSIONS[np.ndarray] = ndarray
 
 
 # ---------------------------------------------------------------- ranges

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import typing
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -97,7 +98,7 @@ class _Scalar(_Number):
 
 def _scalar(kind: Any) -> Any:
     text = f"NumPy's ``{kind.__name__}``, which takes traced values, too."
-    names = {"__doc__": text, "__module__": __name__}
+    names = {"__doc__": text, "__module__": __name__, "dtype": np.dtype(kind)}
     made = _Scalar(kind.__name__, (kind,), names)
     made.original = kind
     return made
@@ -129,4 +130,14 @@ NUMPY = Version(
     late_module("symgrad.numpy"),
     **{name: SCALARS[kind] for name, kind in vars(np).items()
        if isinstance(kind, type) and kind in SCALARS},
+)  # fmt: skip
+
+#: NumPy for code that asks for types: what ``type(x)`` returns is its own array type, as elsewhere.
+ASKED = Version(late_module("symgrad.numpy"), ndarray=np.ndarray)
+
+#: Of typing the classes that its aliases stand for, which ask no value for its type.
+TYPING = Version(
+    typing,
+    **{name: x.__origin__ for name, x in vars(typing).items()
+       if type(x).__module__ == "typing" and isinstance(getattr(x, "__origin__", None), type)},
 )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.stats
 
 from .._api._transforms import vmap
+from .._disguise import class_of
 from . import special
 from ._along import along, refuse_unless
 from ._replacing import floats, refuse_option, replaces
@@ -87,11 +88,11 @@ def hmean(a: Any, axis: int, weights: Any) -> Any:
 @along("a", "weights")
 def pmean(a: Any, axis: int, p: float, weights: Any) -> Any:
     """Return the power mean, weighted or not."""
-    if not isinstance(p, int | float):
+    if not issubclass(class_of(p), (int, float)):
         raise ValueError("Power mean only defined for exponent of type int or float.")
     if p == 0:
         return gmean(a, axis, weights=weights, keepdims=True)
-    return _average(a ** float(p), axis, weights) ** (1 / p)
+    return _average(a ** (1.0 * p), axis, weights) ** (1 / p)
 
 
 @along("a")

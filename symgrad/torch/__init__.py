@@ -19,7 +19,7 @@ import numpy as np
 
 from .._tensor import Tensor, _mode
 from .._tensor._mode import *  # noqa: F403 - the modules have lists of their own
-from . import _algebra, _arrange, _create, _elementwise, _reductions, autograd
+from . import _algebra, _arrange, _create, _elementwise, _reductions, autograd, linalg
 from . import _methods as _methods  # gives tensors PyTorch's methods
 from ._algebra import *  # noqa: F403
 from ._arrange import *  # noqa: F403
@@ -33,7 +33,7 @@ bool, double, float, int, long = np.dtype("bool"), float64, float32, int32, int6
 
 # Without the types that are called as Python's: bool, float, int.
 __all__ = [
-    "Tensor", "autograd", "e", "float32", "float64", "inf", "int32", "int64", "nan", "pi",
+    "Tensor", "autograd", "e", "float32", "float64", "inf", "int32", "int64", "linalg", "nan", "pi",
 ]  # fmt: skip
 __all__ += _algebra.__all__
 __all__ += _arrange.__all__
@@ -49,7 +49,6 @@ _INSTEAD = {
              "sg.value_and_grad(loss)",
     "cuda": "tensors are in main memory",
     "device": "tensors are in main memory",
-    "linalg": "numpy.linalg's functions take tensors: np.linalg.solve(a, b)",
     "fft": "numpy.fft's functions are traced: sg.grad of a function of arrays",
     "special": "scipy.special's functions take tensors: special.erf(x)",
     "func": "sg.grad, sg.vmap, sg.jacobian, ... are names of symgrad itself",
@@ -63,5 +62,6 @@ _INSTEAD = {
 if not TYPE_CHECKING:  # else every name would be known to be there
 
     def __getattr__(name: str) -> Any:
-        hint = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
-        raise AttributeError(f"module 'symgrad.torch' has no attribute {name!r}{hint}")
+        hint = _INSTEAD.get(name, "NumPy's functions and SciPy's special ones take tensors: "
+                            "np.exp(x), special.erf(x)")  # fmt: skip
+        raise AttributeError(f"module 'symgrad.torch' has no attribute {name!r}: {hint}")

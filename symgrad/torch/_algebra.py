@@ -124,7 +124,13 @@ def norm(
     return np.sum(size**p, axis=where, keepdims=keepdim) ** (1 / p)
 
 
+@example("torch.cdist(x, x[:1])", "tensor([[0.0000],\n        [3.1623]])")
+def cdist(x1: Any, x2: Any, p: Any = 2.0) -> Any:
+    """Return the distances, by the p-norm, of all rows of one matrix from those of another."""
+    return norm(x1[..., :, None, :] - x2[..., None, :, :], p, -1)
+
+
 __all__ = [
-    "bmm", "cross", "det", "dot", "einsum", "inverse", "kron", "matmul", "mm", "mv", "norm",
-    "outer", "tensordot", "trace",
+    "bmm", "cdist", "cross", "det", "dot", "einsum", "inverse", "kron", "matmul", "mm", "mv",
+    "norm", "outer", "tensordot", "trace",
 ]  # fmt: skip
