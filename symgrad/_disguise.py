@@ -75,6 +75,17 @@ def class_of(value: Any) -> type:
     return answer.kind(value) if isinstance(answer, _Answer) else type(value)
 
 
+def lacks(value: Any, name: str) -> bool:
+    """Tell whether a stand-in is asked for an attribute that what it stands for has.
+
+    By its own ``__getattr__``. NumPy's code in C asks for the protocols of arrays one by one.
+    """
+    if not _has(class_of(value), name):
+        return False
+    code = sys._getframe(2).f_code
+    return not name.startswith("__array") or name in code.co_names or name in code.co_consts
+
+
 #: What types are called in code that is traced, where that is another: symgrad.numpy.ndarray.
 VERSIONS: dict[type, type] = {}
 
@@ -99,9 +110,13 @@ class Type(type, metaclass=_Call):
 
 def has_attribute(value: Any, name: str) -> bool:
     """Python's ``hasattr``, which sees through stand-ins."""
-    return hasattr(value, name) and (
-        class_of(value) is type(value) or hasattr(class_of(value), name)
-    )
+    kind = class_of(value)
+    return hasattr(value, name) if kind is type(value) else _has(kind, name)
+
+
+def _has(kind: type, name: str) -> bool:
+    """Tell whether the objects of a class have an attribute."""
+    return any(name in vars(base) for base in kind.__mro__)
 
 
 #: Names of Python's own by which code tells a value from its stand-in, with what sees through it.

@@ -566,8 +566,8 @@ def test_errors_inside_other_functions_are_placed_once() -> None:
 
 def test_every_error_is_in_the_hierarchy() -> None:
     kinds = [getattr(errors, name) for name in errors.__all__]
-    builtin = {TypeError, ValueError, IndexError, RuntimeError, AssertionError, ImportError,
-               MemoryError, OSError}  # fmt: skip
+    builtin = {TypeError, ValueError, IndexError, AttributeError, RuntimeError, AssertionError,
+               ImportError, MemoryError, OSError}  # fmt: skip
     warned = [kind for kind in kinds if issubclass(kind, Warning)]
     for kind in [kind for kind in kinds if kind not in warned]:
         assert issubclass(kind, SymgradError)

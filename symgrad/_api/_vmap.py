@@ -24,6 +24,7 @@ from .._trace import (
     flatten_traced,
     require_traced,
 )
+from .._trace._examples import attempt
 from ..errors import ArgumentError, ShapeError, SymgradError, TraceError
 from ._opened import widths_of
 
@@ -121,7 +122,8 @@ def _traced(
         if followed is not None:
             return collect(followed.outermost(function)(*args, **kwargs))
         try:
-            return collect(function(*args, **kwargs))
+            with attempt():
+                return collect(function(*args, **kwargs))
         except TraceError as error:
             if not error.undecided:
                 raise
@@ -134,9 +136,6 @@ def _traced(
 def _followed(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], error: TraceError
 ) -> tuple[list[Node], Tree, list[Any]]:
-    examples = now().examples
-    if examples is not None:
-        examples.refusal = None  # it is asked no more
     followed = late_module("symgrad._api._control_flow").Following()
     try:
         with within(followed=followed):

@@ -29,7 +29,6 @@ from .._trace import (
     as_leaves,
     carried_out,
     flatten,
-    say_where,
     trace,
 )
 from ..errors import SymgradError
@@ -49,7 +48,7 @@ from ._options import P, R, check_backend, check_parallel, check_rounding, param
 from ._recall import Recall, RecalledError, words_of
 from ._specialization import Specialization
 from ._tracebacks import SHORTENED, refused_in_c, told_if_slow
-from ._unfollowed import DrawnError, catches_refusals, generators_among, no_draws
+from ._unfollowed import DrawnError, generators_among, no_draws
 
 #: How often a trace is begun again because another thread has changed what it reads.
 RACES = 16
@@ -337,9 +336,6 @@ class Function(Foreign, Travels, Generic[P, R]):
                     drawn = [*reading.generators, *generators_among(leaves)]
                     with no_draws(drawn, reading.codes), told_if_slow(doing):
                         graph = trace(body, signature, given.sizes, names, examples, watch)
-                    if examples.refusal is not None and catches_refusals(reading.codes):
-                        say_where(examples.refusal, self._body_function)
-                        raise examples.refusal
             except RecalledError as found:
                 if found.changes:
                     return self._specialize(call, given, captures, kernel=False)

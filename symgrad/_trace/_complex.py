@@ -14,12 +14,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._disguise import array_class, stands_for
+from .._disguise import array_class, lacks, stands_for
 from .._graph import Node
 from .._graph._types import promote
 from .._op import Op, registry
 from .._ops import CAST
-from ..errors import DTypeError, TraceError
+from ..errors import DTypeError, MissingAttributeError, TraceError
 from ._arrays import ArrayMethods, InMemory, add_operators, declines
 from ._assigned import is_traced_mask
 from ._bind import as_node, cast, kind_of
@@ -154,7 +154,8 @@ class Complex(InMemory, ArrayMethods, Pair):
     def __getattr__(self, name: str) -> NoReturn:
         known = "" if name.startswith("_") or not hasattr(np.ndarray, name) else (
             ": a method of arrays that is not traced; see the op table (docs/ops.md)")  # fmt: skip
-        raise AttributeError(f"a traced complex value has no attribute {name!r}{known}")
+        kind = MissingAttributeError if lacks(self, name) else AttributeError
+        raise kind(f"a traced complex value has no attribute {name!r}{known}")
 
     # ---------------------------------------------------------------- assignment and views
 
@@ -246,10 +247,15 @@ class Complex(InMemory, ArrayMethods, Pair):
         self._leaked("a Python complex (`complex(z)`, `cmath.sin(z)`)", "np.sin(z), np.exp(z), ...")
 
     def __float__(self) -> float:
-        raise TypeError("a complex value is no float: take z.real or np.abs(z)")
+        raise self._not_real("float")
 
     def __int__(self) -> int:
-        raise TypeError("a complex value is no int: take z.real or np.abs(z)")
+        raise self._not_real("int")
+
+    def _not_real(self, kind: str) -> TypeError:
+        """Return an error, which Python's complex numbers raise, too, and NumPy's do not."""
+        text = f"a complex value is no {kind}: take z.real or np.abs(z)"
+        return TypeError(text) if self.weak else TraceError(text)
 
     def item(self) -> NoReturn:
         """Refuse: a traced value has no number."""

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._broadcast import show
-from .._disguise import array_class, stands_for
+from .._disguise import array_class, lacks, stands_for
 from .._graph import Constant, Where
 from .._graph._types import check_dtype
 from .._op import Op, registry
@@ -18,7 +18,7 @@ from .._ops.indexing import basic_region
 from .._ops.np_common import as_array, holds_traced
 from .._shapes import Shape, Size, as_dim, as_size, dim_product
 from .._state import now, within
-from ..errors import TraceError
+from ..errors import MissingAttributeError, TraceError
 from ._arrays import InMemory, add_operators
 from ._assigned import (
     added,
@@ -241,7 +241,8 @@ class Traced(InMemory, Numberless, Stored):
             ": a method of arrays that is not traced; see the op table (docs/ops.md)")  # fmt: skip
         if name in _INSTEAD:
             known = f". Write instead: {_INSTEAD[name]}"
-        raise AttributeError(f"a traced value has no attribute {name!r}{known}")
+        kind = MissingAttributeError if lacks(self, name) else AttributeError
+        raise kind(f"a traced value has no attribute {name!r}{known}")
 
     def __repr__(self) -> str:
         say_without_number()
