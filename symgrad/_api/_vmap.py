@@ -13,6 +13,7 @@ from .._control import batch_examples
 from .._forks import late_module
 from .._graph import Input, Node
 from .._shapes import Dimension, as_size, same
+from .._signals import foreseen
 from .._state import now, within
 from .._trace import (
     Traced,
@@ -140,7 +141,7 @@ def _followed(
     try:
         with within(followed=followed):
             return collect(followed.outermost(function)(*args, **kwargs))
-    except Exception as other:
+    except foreseen(Exception) as other:
         if type(other).__module__.startswith("symgrad."):
             raise
         raise error from None  # it calls itself as long as numbers say so, or a side always raises

@@ -23,6 +23,7 @@ import numpy as np
 from .._forks import cached_property
 from .._graph import Input, topological, warn_user
 from .._shapes import Size
+from .._signals import foreseen
 from .._state import now
 from .._trace import Traced, flatten_traced
 from .._trace._known import known_value
@@ -215,7 +216,7 @@ class Memory:
         arrays = [(x, x.copy()) for r in walk.reads.values() if _is_written(x := r.value)]
         try:
             found = differs()
-        except Exception:  # noqa: BLE001 - the values of another trace, or what the user raises
+        except foreseen(Exception):  # the values of another trace, or what the user raises
             found = True
         finally:
             effects.undo()

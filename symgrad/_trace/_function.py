@@ -21,6 +21,7 @@ from .._graph import (
 )
 from .._graph._types import check_dtype
 from .._shapes import Size, recording
+from .._signals import foreseen
 from .._state import now, within
 from ..errors import ArgumentError, SymgradError, TraceError
 from ._bind import as_node
@@ -121,7 +122,7 @@ def trace(
         except SymgradError as error:
             say_where(error, function)
             raise
-        except Exception as error:
+        except foreseen(Exception) as error:
             refusal = _refusal(error, refusals)
             if refusal is None:
                 raise

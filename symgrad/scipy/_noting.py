@@ -15,6 +15,7 @@ from typing import Any
 from .._compile._effects import Effects
 from .._compile._reads import read_by
 from .._compile._reads_code import handlers_in, may_raise
+from .._signals import foreseen
 from ..errors import TraceError
 
 _NOTES = (
@@ -77,7 +78,7 @@ def noting(function: Callable[..., Any]) -> Callable[..., Any]:
         if effects.forget_values():
             try:
                 found = function(*args, **kwargs)
-            except Exception:  # noqa: BLE001 - whatever the user's code makes of it
+            except foreseen(Exception):  # whatever the user's code makes of it
                 effects.undo()
                 raise TraceError(_REMEMBERS) from None
         if any(True for _ in effects.kept()):

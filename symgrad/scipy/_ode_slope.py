@@ -12,6 +12,7 @@ from .._api._raised import raising
 from .._control import Branch, close, in_arrays
 from .._control._parts import result
 from .._graph import Body, Input, Node
+from .._signals import foreseen
 from .._trace import Traced, as_node, substitute
 from .._trace._examples import attempt
 from ..errors import ArgumentError, ShapeError, TraceError
@@ -132,6 +133,6 @@ def _opened(slope: Slope, kinds: Sequence[Any]) -> _Graph | None:
     try:
         with attempt():
             found = as_node(slope(t, y))
-    except Exception:  # noqa: BLE001 - told by the call that is not by itself
+    except foreseen(Exception):  # told by the call that is not by itself
         return None
     return _Graph(inputs, *in_arrays([found]))  # before stages and derivatives are made of it
