@@ -45,6 +45,8 @@ class State(NamedTuple):
         Names of the sizes in the traces around: a trace within has others.
     examples:
         The values by which Python's decisions on traced numbers are taken.
+    refusals:
+        Notes the errors that are made for what a traced value refuses; None outside of a trace.
     watch:
         What is shown the function's graph, where a transformation goes on from it.
     reads:
@@ -80,6 +82,7 @@ class State(NamedTuple):
     seeded: set[str] | None = None
     sizes: frozenset[str] = frozenset()
     examples: Any = None
+    refusals: Any = None
     watch: Callable[..., None] | None = None
     reads: dict[int, Any] | None = None
     callback: Callable[[Any], Any] | None = None

@@ -39,6 +39,13 @@ grad needs a function that returns one real number
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ClassVar
+
+from ._state import now as _now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = [
     "ArgumentError",
     "BackwardError",
@@ -69,6 +76,10 @@ __all__ = [
 ]
 
 
+def _nobody(_: SymgradError) -> None:
+    """Note nothing: no trace can be running yet."""
+
+
 class SymgradError(Exception):
     """Base of all errors that symgrad raises on purpose.
 
@@ -79,13 +90,27 @@ class SymgradError(Exception):
     """
 
     where: str | None = None
+    #: Whether it is of traced values, so that plain numbers do not raise it.
+    refuses = False
+    #: The files and modules whose code ran around code that has hidden it.
+    around: tuple[tuple[str, str], ...] = ()
+    #: Notes one that is made in a thread that is in no trace, in the trace of the value asked.
+    note_astray: ClassVar[Callable[[SymgradError], None]] = staticmethod(_nobody)
     #: Whether it comes of tracing one example of a batch, by which no example's numbers are known.
     of_batch = False
+
+    def __init__(self, *args: object, **options: object) -> None:
+        super().__init__(*args, **options)
+        if self.refuses:  # whoever catches it may not be who it is for
+            refusals = _now().refusals
+            note = SymgradError.note_astray if refusals is None else refusals.note
+            note(self)
 
 
 class TraceError(SymgradError, TypeError):
     """A traced value was used where Python needs a concrete number."""
 
+    refuses = True
     #: Whether it was asked for a decision that no example takes: in a batch, in a loop's body.
     undecided = False
 
@@ -93,9 +118,13 @@ class TraceError(SymgradError, TypeError):
 class ArgumentError(SymgradError, TypeError):
     """An argument of a kind that symgrad cannot take."""
 
+    refuses = True
+
 
 class DTypeError(SymgradError, TypeError):
     """An array's element type that symgrad cannot take."""
+
+    refuses = True
 
 
 class ShapeError(SymgradError, ValueError):
@@ -116,6 +145,8 @@ class BranchError(SymgradError, ValueError):
 
 class UnsupportedError(SymgradError, TypeError):
     """A NumPy function, or an option of one, that is refused."""
+
+    refuses = True
 
 
 class OutsideError(UnsupportedError):

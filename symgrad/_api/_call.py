@@ -17,6 +17,7 @@ from .._compile import adapted
 from .._compile._captures import Captures
 from .._control import straight
 from .._schedule import concrete
+from .._signals import foreseen
 from .._state import within
 from .._trace import (
     Examples,
@@ -119,7 +120,7 @@ def _traced(
         body = functools.update_wrapper(captures.substituted(f, reading), f, updated=())
         try:
             graph = run(body)
-        except Exception as error:  # of the user's function: another way may follow it
+        except foreseen(Exception) as error:  # of the user's function: another way may follow it
             if not captures.fallback(reading, error):
                 raise
             continue

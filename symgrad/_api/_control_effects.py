@@ -18,6 +18,7 @@ import numpy as np
 
 from .._compile._effects import Effects
 from .._compile._reads import read_by
+from .._signals import interrupts
 from .._trace import Complex, Traced
 from ..errors import TraceError
 from ._control_writes import UNSET
@@ -58,7 +59,7 @@ def unchanged(run: Callable[[], T], blocks: Sequence[Callable[..., Any]], values
         if x.tobytes() != numbers.tobytes():
             x[...] = numbers
             changed.append(True)
-    if any(changed):
+    if any(changed) and not interrupts(error):
         raise ChangedError from error
     if error is not None:
         raise error

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._compile import Call, Function, Given, Specialization
 from .._runtime import MISS
+from .._signals import foreseen
 from .._state import PLAIN, now
 from .._trace import SHORT_LAST_AXIS, flatten
 from ._control import fori_loop, scan
@@ -60,7 +61,7 @@ class Rows(Function[..., Any]):
                 found, given = super()._found(replace(call, leaves=leaves), **options)
             except Warning:  # made an error by the user's filter, and shown once
                 raise
-            except Exception:  # noqa: BLE001  raised below, unless it is only wrong for these
+            except foreseen(Exception):  # raised below, unless it is only wrong for these
                 failed.add(key)
                 continue
             given = replace(given, leaves=[*call.leaves, *given.leaves[len(call.leaves) :]])

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._op import refused
 from .._state import now, within
 from .._trace import flatten
 from ..errors import TraceError
@@ -51,7 +50,7 @@ def note(test: Any) -> None:
     """Note that an error is raised under a condition: the results of the whole will be nan."""
     notes = now().raised
     if notes is None or notes.scope is not now().scope:
-        raise refused(TraceError(_UNSAID))
+        raise TraceError(_UNSAID)
     notes.tests.append(test)
 
 

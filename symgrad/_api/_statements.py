@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
+from .._signals import foreseen
+
 #: The attribute of a function that has its source.
 SOURCE = "__symgrad_source__"
 
@@ -28,7 +30,7 @@ def definition_of(function: FunctionType) -> ast.FunctionDef | None:
             return _lambda_of(code, ast.parse("".join(inspect.findsource(function)[0])))
         text, first = _source_of(function)
         tree = ast.parse(textwrap.dedent(text))
-    except (OSError, TypeError, SyntaxError):
+    except foreseen(OSError, TypeError, SyntaxError):
         return None
     found = tree.body[0] if tree.body else None
     if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:

@@ -13,6 +13,7 @@ from .._control import batch_examples
 from .._forks import late_module
 from .._graph import Input, Node
 from .._shapes import Dimension, as_size, same
+from .._signals import foreseen
 from .._state import now, within
 from .._trace import (
     Traced,
@@ -24,6 +25,7 @@ from .._trace import (
     flatten_traced,
     require_traced,
 )
+from .._trace._examples import attempt
 from ..errors import ArgumentError, ShapeError, SymgradError, TraceError
 from ._opened import widths_of
 
@@ -121,7 +123,8 @@ def _traced(
         if followed is not None:
             return collect(followed.outermost(function)(*args, **kwargs))
         try:
-            return collect(function(*args, **kwargs))
+            with attempt():
+                return collect(function(*args, **kwargs))
         except TraceError as error:
             if not error.undecided:
                 raise
@@ -134,14 +137,11 @@ def _traced(
 def _followed(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], error: TraceError
 ) -> tuple[list[Node], Tree, list[Any]]:
-    examples = now().examples
-    if examples is not None:
-        examples.refusal = None  # it is asked no more
     followed = late_module("symgrad._api._control_flow").Following()
     try:
         with within(followed=followed):
             return collect(followed.outermost(function)(*args, **kwargs))
-    except Exception as other:
+    except foreseen(Exception) as other:
         if type(other).__module__.startswith("symgrad."):
             raise
         raise error from None  # it calls itself as long as numbers say so, or a side always raises

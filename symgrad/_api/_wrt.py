@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._shapes import Size
+from .._signals import foreseen
 from .._trace import Traced, as_traced, flatten
 from .._trace._tree import is_number_list
 from ..errors import ArgumentError
@@ -106,7 +107,7 @@ def _parameter(f: Callable[..., Any], key: Key) -> Parameter | None:
 def _parameters(f: Callable[..., Any]) -> list[Parameter]:
     try:
         return list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):  # a ufunc
+    except foreseen(TypeError, ValueError):  # a ufunc
         return []
 
 

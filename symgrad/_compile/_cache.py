@@ -6,7 +6,6 @@ appear atomically; what is damaged is made again.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import sys
@@ -29,6 +28,7 @@ from .._pipeline import lower
 from .._platform import pretended, register_at_fork
 from .._runtime import Leaf, absent, externals, structures, vector_math_default
 from .._schedule import Program
+from .._signals import foreseen, tolerating
 from .._state import now
 from ..errors import DataError
 from ._code import Code, compile_code, load_object
@@ -57,7 +57,7 @@ def cache_folder() -> Path | None:
     """Return the user's private cache folder, or None if there can be none."""
     try:
         return usable_folder()
-    except OSError:
+    except foreseen(OSError):
         return None
 
 
@@ -110,7 +110,7 @@ def source_digest() -> str | None:
     """
     digest, found = hashlib.sha256(), set()
     root: Any = Path(__file__).resolve().parent.parent
-    with contextlib.suppress(Exception):  # an importer of whatever kind
+    with tolerating(Exception):  # an importer of whatever kind
         for name, content in _modules(root if root.is_dir() else resources.files(_PACKAGE)):
             digest.update(f"{name}\0{len(content)}\0".encode() + content)
             found.add(name.partition(".")[0])
@@ -178,7 +178,7 @@ def cached_code(program: Program, kinds: Sequence[str], cache: bool) -> Entry:
         return Entry(compile_code(lower(program), kinds), None, False)
     home = folder / cache_key(program, kinds)
     with _lock_of(home.name):
-        with contextlib.suppress(Exception):  # whatever is wrong with an entry
+        with tolerating(Exception):  # whatever is wrong with an entry
             return read_entry(home, program.constants)
         discard(home)
         code = compile_code(lower(program), kinds)
@@ -186,7 +186,7 @@ def cached_code(program: Program, kinds: Sequence[str], cache: bool) -> Entry:
             return Entry(code, None, False)
         try:
             _write(home, program, code)
-        except OSError:  # the disk is full, or somebody else's
+        except foreseen(OSError):  # the disk is full, or somebody else's
             return Entry(code, None, False)
         return Entry(code, home, False)
 
@@ -198,12 +198,12 @@ def cached_object(text: str, make: Callable[[str], bytes] = emit) -> bytes:
         return make(text)
     home = folder / _key(text, make.__name__)
     with _lock_of(home.name):
-        with contextlib.suppress(Exception):  # whatever is wrong with an entry
+        with tolerating(Exception):  # whatever is wrong with an entry
             return _read_checked(home)[1][OBJECT]
         discard(home)
         content = make(text)
         description = {"inputs": [], "outputs": [], "externals": sorted(externals(content))}
-        with contextlib.suppress(OSError):  # the disk is full, or somebody else's
+        with tolerating(OSError):  # the disk is full, or somebody else's
             write_files(home, {OBJECT: content}, description)
         return content
 

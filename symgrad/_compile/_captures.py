@@ -26,7 +26,8 @@ import numpy as np
 from .._disguise import TELLING
 from .._graph import Where, warn_user
 from .._runtime import MISS
-from .._state import within
+from .._state import now, within
+from .._trace import raise_hidden
 from ..errors import CaptureWarning, OutsideError
 from ._adapted import adapted_at_once, can_be_adapted
 from ._call import ALL, ARRAYS, NOTHING, Reading
@@ -389,9 +390,12 @@ class Captures:
             args = args[: len(args) - count]
             walk = self._walk()
             effects = Effects(walk)
+            if (refusals := now().refusals) is not None:
+                refusals.before = effects.keep_of_packages
             try:
                 if not values and not self.way.adapted:
                     result = body(*args, **kwargs)
+                    raise_hidden()
                     self.memory.note(effects)
                     return result
                 new = dict(zip(reading.data, values, strict=True))
@@ -400,6 +404,7 @@ class Captures:
                 try:
                     with within(callback=functools.partial(self.called_later, twins=twins)):
                         result = made._body(*twins.given(args), **twins.given(kwargs))
+                    raise_hidden()
                 finally:
                     twins.hand_on()
                 effects.keep_numbers()

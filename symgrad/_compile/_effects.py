@@ -15,7 +15,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from types import CellType, FunctionType, ModuleType
+from types import CellType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,13 +23,15 @@ import numpy as np
 from .._forks import cached_property
 from .._graph import Input, topological, warn_user
 from .._shapes import Size
+from .._signals import foreseen
 from .._state import now
 from .._trace import Traced, flatten_traced
 from .._trace._known import known_value
 from ..errors import CaptureWarning
+from ._names import names_in
 from ._places import Walk
 from ._users import attributes, copied_simply, has_dictionary, named_attributes, set_attributes
-from ._whose import NONE
+from ._whose import NONE, of_package
 
 #: How deep a value of the trace may lie in what the function keeps.
 DEPTH = 4
@@ -72,7 +74,27 @@ class Effects:
             for x in _holders(value, walk.stored, some, walk.packages)
         ]
         found += [entries(scope, walk.stored) for scope in walk.scopes.values()]
-        self._before = [(holder, holder.parts()) for holder in found]
+        self._before = [_kept(holder) for holder in found]
+        self._seen = set[CodeType]()
+
+    def keep_of_packages(self, frame: FrameType | None) -> None:
+        """Keep what the code of installed packages that runs may change when it catches an error.
+
+        They are not walked: their modules' names and the objects that the code names, as they are.
+        """
+        while frame is not None:
+            code, scope = frame.f_code, frame.f_globals
+            if of_package(code.co_filename, scope.get("__name__")) and code not in self._seen:
+                self._seen.add(code)
+                found = names_in(code)
+                self._before.append(_kept(entries(scope, found.stored)))
+                own = (*code.co_varnames[: code.co_argcount][:1], *code.co_freevars)
+                values = [scope[name] for name in found.mentioned if name in scope]
+                for value in (*values, *map(frame.f_locals.get, own)):
+                    kind = value if isinstance(value, type) else type(value)
+                    if kind in (list, dict, set, deque) or of_package("", kind.__module__):
+                        self._before += map(_kept, _holders(value, found.stored))
+            frame = frame.f_back
 
     def undo(self) -> bool:
         """Make the objects again what they were; tell whether they were something else."""
@@ -128,6 +150,11 @@ class Effects:
             if inputs and inputs <= nodes:
                 return True
         return False
+
+
+def _kept(holder: Holder) -> tuple[Holder, Parts]:
+    """Return an object with what it holds now."""
+    return holder, holder.parts()
 
 
 class _Forgotten:
@@ -189,7 +216,7 @@ class Memory:
         arrays = [(x, x.copy()) for r in walk.reads.values() if _is_written(x := r.value)]
         try:
             found = differs()
-        except Exception:  # noqa: BLE001 - the values of another trace, or what the user raises
+        except foreseen(Exception):  # the values of another trace, or what the user raises
             found = True
         finally:
             effects.undo()

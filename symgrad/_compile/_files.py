@@ -5,13 +5,13 @@ Files appear atomically; what is damaged, or not where it was written to, counts
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .._signals import foreseen, tolerating
 from ..errors import DataError
 from ._private import (
     check_folder,
@@ -43,7 +43,7 @@ def write_files(home: Path, files: Mapping[str, bytes], description: Mapping[str
         for name, content in {**files, **described}.items():
             write_private(scratch / name, content)
         # Renaming onto an existing folder fails: another process was first, with the same.
-        with contextlib.suppress(OSError):
+        with tolerating(OSError):
             scratch.rename(home)
     finally:
         discard(scratch)
@@ -72,7 +72,7 @@ def write_text(file: Path, text: str) -> None:
     folder = file.parent
     try:
         check_folder(folder)
-    except OSError:
+    except foreseen(OSError):
         discard(folder)
         folder.mkdir(mode=0o700, exist_ok=True)
     replace_private(file, _sealed(file, text))

@@ -17,6 +17,7 @@ from .._pickles import Travels
 from .._runtime import MISS, structures
 from .._schedule import Program, concrete
 from .._shapes import Size
+from .._signals import delivering, foreseen
 from .._state import PLAIN, now, within
 from .._trace import (
     EnclosedError,
@@ -29,7 +30,6 @@ from .._trace import (
     as_leaves,
     carried_out,
     flatten,
-    say_where,
     trace,
 )
 from ..errors import SymgradError
@@ -49,7 +49,7 @@ from ._options import P, R, check_backend, check_parallel, check_rounding, param
 from ._recall import Recall, RecalledError, words_of
 from ._specialization import Specialization
 from ._tracebacks import SHORTENED, refused_in_c, told_if_slow
-from ._unfollowed import DrawnError, catches_refusals, generators_among, no_draws
+from ._unfollowed import DrawnError, generators_among, no_draws
 
 #: How often a trace is begun again because another thread has changed what it reads.
 RACES = 16
@@ -195,16 +195,21 @@ class Function(Foreign, Travels, Generic[P, R]):
         if self._one_by_one is not None and out is None:
             return self._one_by_one(*args, **kwargs)
         call = self._given(raw, tree, args, kwargs)
+        with delivering():
+            return self._run(call, out)
+
+    def _run(self, call: Call, out: Any) -> Any:
+        """Return the result of a call that may have to be traced and compiled for."""
         name = self._backend_now()
         try:
             result, found, given = self._computed(call, out, name)
         except EnclosedError:  # called with numbers, it closes over values being traced
-            return self._body(*args, **kwargs)
+            return self._body(*call.args, **call.kwargs)
         except SymgradError as error:
             if self._otherwise is None or not error.of_batch or out is not None:
                 raise
             one_by_one = self._otherwise(error)
-            result = one_by_one(*args, **kwargs)
+            result = one_by_one(*call.args, **call.kwargs)
             say_one_by_one(error)
             self._one_by_one = one_by_one
             return result
@@ -292,7 +297,7 @@ class Function(Foreign, Travels, Generic[P, R]):
                 found = self._specialize(call, given, captures, kernel)
             except EnclosedError:
                 raise
-            except Exception as error:
+            except foreseen(Exception) as error:
                 if isinstance(error, DrawnError) and attempt < error.doubt:
                     continue
                 # It may have to be adapted, or need numbers. If not, the error is the user's.
@@ -337,9 +342,6 @@ class Function(Foreign, Travels, Generic[P, R]):
                     drawn = [*reading.generators, *generators_among(leaves)]
                     with no_draws(drawn, reading.codes), told_if_slow(doing):
                         graph = trace(body, signature, given.sizes, names, examples, watch)
-                    if examples.refusal is not None and catches_refusals(reading.codes):
-                        say_where(examples.refusal, self._body_function)
-                        raise examples.refusal
             except RecalledError as found:
                 if found.changes:
                     return self._specialize(call, given, captures, kernel=False)
@@ -392,7 +394,8 @@ class Function(Foreign, Travels, Generic[P, R]):
             new, kwargs = self._prepared(tuple(args), kwargs)
             raw, tree = flatten((new, kwargs))
             call = self._given(raw, tree, new, kwargs)
-            return self._found(call, frozen=True, short=short, kernel=kernel, fixed=fixed)[0]
+            with delivering():
+                return self._found(call, frozen=True, short=short, kernel=kernel, fixed=fixed)[0]
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """Return the :class:`Program` for arguments of these kinds, with all sizes symbolic."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, o
 import numpy as np
 from numpy.typing import NDArray
 
+from .._signals import foreseen
 from .._state import within
 from ..errors import ArgumentError
 
@@ -115,5 +116,5 @@ def parameters_of(function: Callable[..., Any]) -> frozenset[str]:
         return frozenset()
     try:
         return frozenset(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # a builtin
+    except foreseen(TypeError, ValueError):  # a builtin
         return frozenset()

@@ -9,7 +9,6 @@ change neither.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 import shutil
@@ -17,6 +16,7 @@ import stat
 from pathlib import Path
 
 from .._platform import OWNERS
+from .._signals import tolerating
 from ..errors import DataError
 
 #: What others must not be allowed, and what lets them pass through a folder.
@@ -63,7 +63,7 @@ def private_folder(chosen: Path) -> Path:
 def _make(folder: Path) -> None:
     if not folder.exists():
         _make(folder.parent)
-        with contextlib.suppress(FileExistsError):  # another process was first
+        with tolerating(FileExistsError):  # another process was first
             folder.mkdir(mode=0o700)
 
 
@@ -127,7 +127,7 @@ def scratch_name(folder: Path) -> Path:
 
 def discard(place: Path) -> None:
     """Remove a file, or a folder with all in it, as far as that is possible."""
-    with contextlib.suppress(OSError):
+    with tolerating(OSError):
         if place.is_dir() and not place.is_symlink():
             shutil.rmtree(place, ignore_errors=True)
         else:

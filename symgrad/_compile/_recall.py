@@ -8,7 +8,6 @@ cache, and how to remove it.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from .._op import registry
 from .._ops.callback import CALLBACK
 from .._schedule import Program
 from .._shapes import hint
+from .._signals import foreseen, tolerating
 from .._trace import Graph, Primal, Signature, Tree
 from .._trace._function import strongest
 from ..errors import DataError
@@ -89,7 +89,7 @@ class Recall:
         self._words.append(self._sketch.fingerprint)
         for exactly in (False, True):
             known = None
-            with contextlib.suppress(Exception):  # whatever is wrong with a note or a kernel
+            with tolerating(Exception):  # whatever is wrong with a note or a kernel
                 known = self._read(exactly)
             if known is not None:
                 raise RecalledError(known)
@@ -134,7 +134,7 @@ class Recall:
             "leaves": [None if isinstance(leaf, tuple) else leaf for leaf in graph.leaves],
             "ranks": [x.ndim for x in graph.outputs],
         }
-        with contextlib.suppress(OSError):  # the disk is full, or somebody else's
+        with tolerating(OSError):  # the disk is full, or somebody else's
             file = self._note(exactly=graph.guards != self._sketch.guards)
             write_text(file, json.dumps(note))
         self._sketch = None  # its nodes can go
@@ -143,10 +143,10 @@ class Recall:
 def notes_of_kernels(folder: Path) -> dict[str, list[Path]]:
     """Return the notes in a cache folder, by the name of the kernel; "" of damaged ones."""
     found: dict[str, list[Path]] = {}
-    with contextlib.suppress(OSError):  # there is none, or another process is removing it
+    with tolerating(OSError):  # there is none, or another process is removing it
         for file in (folder / NOTES).iterdir():
             kernel = ""
-            with contextlib.suppress(OSError, ValueError, KeyError, DataError):
+            with tolerating(OSError, ValueError, KeyError, DataError):
                 kernel = json.loads(read_text(file))["kernel"]
             found.setdefault(kernel, []).append(file)
     return found
@@ -264,7 +264,7 @@ def stored() -> list[Stored]:
     notes = notes_of_kernels(folder)
     for home in folder.iterdir():
         # Another process may be removing it.
-        with contextlib.suppress(OSError):
+        with tolerating(OSError):
             if not home.name.startswith(".") and home.is_dir() and not home.is_symlink():
                 own = tuple(notes.get(home.name, ()))
                 size = sum(p.lstat().st_size for p in (*home.iterdir(), *own) if not p.is_dir())
@@ -276,7 +276,7 @@ def stored() -> list[Stored]:
 def _leaves(home: Path, key: str) -> Iterator[str]:
     try:
         leaves = json.loads(read_text(home / DESCRIPTION))[key]
-    except (OSError, ValueError, KeyError, TypeError):
+    except foreseen(OSError, ValueError, KeyError, TypeError):
         return
     yield from (f"{dtype}[{ndim}]" if ndim else dtype for dtype, ndim in leaves)
 
@@ -290,12 +290,12 @@ def remove(entries: list[Stored]) -> int:
     for entry in entries:
         discard(entry.folder)
         for note in entry.notes:
-            with contextlib.suppress(OSError):
+            with tolerating(OSError):
                 note.unlink()
                 note.parent.rmdir()  # if it was the last one
     folder = cache_folder()
     for place in [] if folder is None else list(folder.rglob(f"{NEW}*")):
-        with contextlib.suppress(OSError):
+        with tolerating(OSError):
             if time.time() - place.lstat().st_mtime > UNFINISHED:
                 discard(place)
     return sum(not entry.folder.exists() for entry in entries)

@@ -8,7 +8,6 @@ moved on was drawn from. Clocks and files leave no such trail. Copies of functio
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import datetime as dt
 import pickle
@@ -129,16 +128,6 @@ def warn_of_clocks(name: str, value: Any, code: CodeType) -> None:
             f"[{Where(code.co_filename, line or 0, code.co_name)}]",
             CaptureWarning,
         )
-
-
-def catches_refusals(codes: Sequence[CodeType]) -> bool:
-    """Tell whether a handler in some code may take a refusal for an error of its own."""
-    names = [names_in(code) for code in codes]
-    return any("suppress" in n.mentioned for n in names) or any(
-        issubclass(TypeError, getattr(builtins, name, TypeError))
-        for n in names
-        for name in n.caught
-    )
 
 
 _HOMES = ("time", "datetime", "date", "numpy")

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from .._runtime._universal import origin_of
+from .._signals import foreseen
 from ._versions import version_of
 from ._whose import FIXED, NONE, installed, of_library, of_packages
 
@@ -139,7 +140,7 @@ def named_attributes(value: Any, names: Iterable[str]) -> Iterator[tuple[str, An
             direct = not hasattr(type(there), "__get__")
         try:
             x = object.__getattribute__(value, key) if direct else vars(value)[key]
-        except (AttributeError, KeyError, TypeError):  # there is none, or no dictionary
+        except foreseen(AttributeError, KeyError, TypeError):  # there is none, or no dictionary
             continue
         if x is not there and getattr(x, "__func__", x) is not there:
             yield key, x

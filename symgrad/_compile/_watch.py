@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .._runtime import MISS, UnwatchedError, Words, can_watch, copier, watched
+from .._signals import foreseen
 from .._trace import as_leaf
 from ._cache import loaded
 from ._compared import ERRORS, Comparison, same, unchanged
@@ -232,9 +233,9 @@ class Callers:
                         self._left[0] = 1  # it has just changed
                         return None
                 watch.fetches(self._comparison.data)
-            except (UnwatchedError, *ERRORS):
+            except foreseen(UnwatchedError, *ERRORS):
                 return None
-            except RuntimeError:  # another thread changes a dictionary
+            except foreseen(RuntimeError):  # another thread changes a dictionary
                 break
             if watch.holds():
                 self._left[0] = 0

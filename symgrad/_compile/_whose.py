@@ -78,9 +78,19 @@ def never_adapted(package: str) -> bool:
     return package in _KNOWN or package in sys.stdlib_module_names
 
 
+def of_package(file: str, module: object) -> bool:
+    """Tell whether code, of a file or else of a module, is an installed package's."""
+    home = str(module).partition(".")[0]
+    if home in _KNOWN or home in sys.stdlib_module_names:
+        return False
+    found = file or str(getattr(sys.modules.get(str(module)), "__file__", ""))
+    return installed(found)
+
+
 def packages_in(error: BaseException | None) -> frozenset[str]:
     """Return the installed packages whose functions had to do with an error."""
-    found = set()
+    around = getattr(error, "around", ())  # of code that has hidden it
+    found = {name.partition(".")[0] for file, name in around if installed(file)}
     for _ in range(8):
         trace = error.__traceback__ if error is not None else None
         while trace is not None:

@@ -10,6 +10,8 @@ from ._where import (
     Where,
     called_by,
     defined_at,
+    is_internal,
+    of_symgrad,
     printable,
     raised_at,
     raised_by_scipy,

@@ -33,6 +33,7 @@ from .._op import (
     registry,
 )
 from .._shapes import Shape, agree, as_size, hint
+from .._signals import foreseen
 from ..errors import SymgradError
 from ._body import Body, Rule, bodies, size_symbols
 from ._leaves import Constant, Input, Iota, Literal, SizeOf
@@ -225,7 +226,7 @@ def _operand_shapes(node: Node | Draft) -> str | None:
         return None
     try:
         return node.op.fits(node)
-    except RULE_ERRORS as error:
+    except foreseen(*RULE_ERRORS) as error:
         return f"its operands do not go together: {error}"
 
 
@@ -299,7 +300,7 @@ def _shape_rule(node: Node | Draft) -> str | None:
         expected = shape_by_rule(node)
         if agree(node.shape, expected):
             return None
-    except RULE_ERRORS as error:
+    except foreseen(*RULE_ERRORS) as error:
         return f"its shape rule fails: {error}"
     shapes = " ".join(show(x.shape) for x in node.operands)
     return f"its shape is {show(node.shape)}, the rule gives {show(expected)} for {shapes}"
@@ -323,7 +324,7 @@ def _type_rule(node: Node | Draft) -> str | None:
         return f"a range is of type int64, not {node.dtype}" if wrong else None
     try:
         _, expected = types_by_rule(node)
-    except RULE_ERRORS as error:
+    except foreseen(*RULE_ERRORS) as error:
         return f"its type rule fails: {error}"
     if expected == node.dtype:
         return None

@@ -96,8 +96,8 @@ from ._registry import (
     composite,
     define,
     define_step,
+    needed,
     refuse,
-    refused,
     registry,
 )
 from ._rules import HALF, Linear, NoRule, Partials, Products

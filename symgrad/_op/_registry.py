@@ -188,19 +188,11 @@ def _name(function: Any) -> str:
     return f"{module}.{name}" if module else name
 
 
-E = TypeVar("E", bound=Exception)
-
-
-def refused(error: E, node: Any = None) -> E:
-    """Note in the trace what it refuses: a handler, or code in C, may take it for another error.
-
-    ``node``: what was asked for its number.
-    """
+def needed(node: Any) -> None:
+    """Note in the trace that a value was asked for its number."""
     examples = now().examples
     if examples is not None:
-        examples.refusal = error
         examples.is_needed(node)
-    return error
 
 
 def refuse(function: Callable[..., Any], why: str = "", of: Any = None) -> NoReturn:
@@ -220,7 +212,8 @@ def refuse(function: Callable[..., Any], why: str = "", of: Any = None) -> NoRet
             ". Write it with functions of the op table (docs/ops.md), or keep it outside of the "
             "differentiated function."
         )
-    raise refused(UnsupportedError(said), getattr(of, "node", None))
+    needed(getattr(of, "node", None))
+    raise UnsupportedError(said)
 
 
 Real = sp.Reals

@@ -6,7 +6,6 @@ are not global but Python's own. So that version and the entry of a key are all 
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import struct
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._signals import tolerating
 from ._structures import HEADER, word
 
 #: A dictionary's table of keys, and its values where many objects share the keys.
@@ -168,7 +168,7 @@ def _give_version(d: dict[Any, Any]) -> None:
 
     CPython does so when code that reads a global name from them has run some times.
     """
-    with contextlib.suppress(Exception):
+    with tolerating(Exception):
         FunctionType(_reads_a_name.__code__.replace(), d)(range(64))
 
 

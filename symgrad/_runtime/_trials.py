@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._platform import has
+from .._signals import foreseen
 from . import _structures
 from ._structures import word
 from ._tables import UnwatchedError
@@ -186,7 +187,7 @@ def can_watch(load: Callable[[str], Any]) -> bool:
             and all(_seen(copy, make, watch, change) for change in changes)
             for make, watch, none, changes in TRIALS
         )
-    except Exception:  # noqa: BLE001 - whatever it is, it is not as expected
+    except foreseen(Exception):  # whatever it is, it is not as expected
         return False
 
 

@@ -26,6 +26,7 @@ from .._op import Code, Kind, Linear, Op, Products, registry
 from .._ops import np_logsumexp, np_statistics
 from .._ops.reductions import kept, restore
 from .._reverse import differentiable, pull, pull_back
+from .._signals import foreseen
 from .._trace import Traced, as_node
 from ..errors import SymgradError
 from ._node import Backward, Rule
@@ -297,7 +298,7 @@ def _rule_of(op: Op, wanted: Sequence[bool], params: Mapping[str, Any]) -> Rule:
     ct, y, *xs = map(Traced, inputs)
     try:
         parts = pull(op, ct, y, xs, params, wanted)
-    except (SymgradError, TypeError, ValueError):
+    except foreseen(SymgradError, TypeError, ValueError):
         return plain  # a rule that does not trace
     formula = Formula(inputs, [None if p is None else as_node(p) for p in parts], weak=True)
     used = {k for _, _, read, _ in formula.calls for k in read} | set(formula.results)

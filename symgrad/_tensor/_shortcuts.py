@@ -20,6 +20,7 @@ from .._op import Bodied
 from .._ops import unbroadcast
 from .._ops.movement import by_rows
 from .._rewrite import POWERS, Way, between, index, shortcuts
+from .._signals import foreseen
 from .._state import within
 from .._trace import Traced, as_node
 from ..errors import SymgradError
@@ -236,6 +237,6 @@ def paths(order: Sequence[Node], barred: Collection[Node]) -> Mapping[Node, Path
             path = None if way is None else Path(local, way)
             if path is not None and path.known():
                 found[node] = path
-        except (SymgradError, TypeError, ValueError):
+        except foreseen(SymgradError, TypeError, ValueError):
             continue  # what does not trace has no shortcut
     return found

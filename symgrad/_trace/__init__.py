@@ -16,6 +16,7 @@ from ._function import (
     collect,
     fresh,
     is_value,
+    raise_hidden,
     require_traced,
     say_where,
     substitute,

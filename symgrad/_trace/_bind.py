@@ -18,6 +18,7 @@ from .._op import ArrayOp, Map, Op, registry
 from .._ops import BROADCAST, CAST, RESHAPE
 from .._ops.np_common import held
 from .._shapes import NEGATIVE, Shape, Size, as_dim, hint
+from .._signals import foreseen
 from .._state import now
 from ..errors import ArgumentError, ShapeError
 
@@ -69,7 +70,7 @@ def kind_of(value: Any) -> Kind:
         return kind_of(array)
     try:
         array = np.asarray(value)
-    except Exception as error:
+    except foreseen(Exception) as error:
         raise ArgumentError(f"cannot take {value!r} as an array operand: {error}") from error
     return check_dtype(array.dtype, f"the operand {value!r:.60}")
 

@@ -21,6 +21,7 @@ from .._forks import late_module
 from .._graph._types import check_dtype
 from .._op import Op, refuse, registry
 from .._ops.np_common import existing
+from .._signals import foreseen
 from ..errors import ArgumentError, IndexingError, ShapeError, UnsupportedError
 from ._known import known_value
 from ._views import Layout, layout_of
@@ -68,7 +69,7 @@ def _places_after_out(function: Callable[..., Any]) -> tuple[int, tuple[str, ...
     """Return the place of ``out``, and the names of the arguments from there on."""
     try:
         given = tuple(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # of a function in C that does not tell
+    except foreseen(TypeError, ValueError):  # of a function in C that does not tell
         given = ()
     names = tuple(p.name for p in itertools.takewhile(lambda p: p.kind in BY_PLACE, given))
     if "out" not in names:

@@ -258,10 +258,15 @@ class Complex(InMemory, ArrayMethods, Pair, metaclass=StandIn):
         self._leaked("a Python complex (`complex(z)`, `cmath.sin(z)`)", "np.sin(z), np.exp(z), ...")
 
     def __float__(self) -> float:
-        raise TypeError("a complex value is no float: take z.real or np.abs(z)")
+        raise self._not_real("float")
 
     def __int__(self) -> int:
-        raise TypeError("a complex value is no int: take z.real or np.abs(z)")
+        raise self._not_real("int")
+
+    def _not_real(self, kind: str) -> TypeError:
+        """Return an error, which Python's complex numbers raise, too, and NumPy's do not."""
+        text = f"a complex value is no {kind}: take z.real or np.abs(z)"
+        return TypeError(text) if self.weak else TraceError(text)
 
     def item(self) -> NoReturn:
         """Refuse: a traced value has no number."""

@@ -43,8 +43,6 @@ class Examples:
     conditions:
         What has to be true of the inputs, in the order in which it was decided; and whether its
         part in derivatives is settled: by a rule of the function's own, or looked at already.
-    refusal:
-        The last error of a value that was asked for its number.
     needed:
         Which of ``read`` numbers were asked of that depend on no argument.
     """
@@ -54,7 +52,6 @@ class Examples:
         self._places, self._read = read, dict[Node, int]()
         self.needed: set[int] = set()
         self._around: Examples | None = None
-        self.refusal: Exception | None = None
         self.values: dict[Node, Any] = {}
         self.sizes: dict[Any, int] = {}
         self.conditions: dict[Node, bool] = {}
@@ -198,14 +195,21 @@ def needs_numbers(node: Node) -> None:
 
 @contextlib.contextmanager
 def attempt() -> Iterator[None]:
-    """Forget what was decided within, where that ends with an error after which others try."""
+    """Forget what was decided within, where that ends with an error after which others try.
+
+    And what was refused.
+    """
     examples: Examples | None = now().examples
+    refusals = now().refusals
     before = {} if examples is None else dict(examples.conditions)
+    count = 0 if refusals is None else refusals.count
     try:
         yield
     except Exception:
         if examples is not None:
             examples.conditions = before
+        if refusals is not None:
+            refusals.forget(count)
         raise
 
 

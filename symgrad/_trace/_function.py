@@ -15,18 +15,19 @@ from .._graph import (
     Node,
     defined_at,
     raised_at,
-    raised_by_scipy,
     rebuilt,
     size_symbols,
     topological,
 )
 from .._graph._types import check_dtype
 from .._shapes import Size, recording
+from .._signals import foreseen
 from .._state import now, within
 from ..errors import ArgumentError, SymgradError, TraceError
 from ._bind import as_node
 from ._complex import Complex, flatten_traced
 from ._examples import EnclosedError, Examples, share
+from ._refusals import Refusals, Running
 from ._signature import Signature, make_inputs
 from ._traced import Traced
 from ._tree import Tree, flatten
@@ -100,6 +101,7 @@ def trace(
         If it has no trace of its own, since it closes over values of an outer trace.
     """
     values, inputs = make_inputs(signature, sizes, names)
+    refusals = Refusals()
     args, kwargs = signature.tree.unflatten(values)
     inside = now().guards is not None
     sized = now().sizes.union(map(str, sizes_of(inputs)))
@@ -109,7 +111,8 @@ def trace(
     watched = None if inside else watch  # its graph would not be all that it depends on
     with (
         recording() as guards,
-        within(examples=examples, sizes=sized),
+        within(examples=examples, refusals=refusals, sizes=sized),
+        Running(inputs, refusals),
         watching(watched, inputs, guards, decided),
     ):
         try:
@@ -119,8 +122,8 @@ def trace(
         except SymgradError as error:
             say_where(error, function)
             raise
-        except Exception as error:
-            refusal = _refusal(error, examples)
+        except foreseen(Exception) as error:
+            refusal = _refusal(error, refusals)
             if refusal is None:
                 raise
             refusal.__traceback__ = error.__traceback__
@@ -139,11 +142,18 @@ ASSIGNED = (
 )
 
 
-def _refusal(error: Exception, examples: Examples | None) -> Exception | None:
+def _refusal(error: Exception, refusals: Refusals) -> Exception | None:
     """Return what a library's error says in other words: that it was given a traced value."""
     if isinstance(error, ValueError) and isinstance(error.__cause__, TraceError):
         return TraceError(ASSIGNED)  # NumPy's, for `array[i] = traced`
-    return examples.refusal if examples is not None and raised_by_scipy(error) else None
+    return refusals.behind(error)
+
+
+def raise_hidden() -> None:
+    """Raise what the trace that runs has refused, and the traced code has hidden."""
+    refusals: Refusals | None = now().refusals
+    if refusals is not None:
+        refusals.raise_hidden()
 
 
 def overwritten(values: Sequence[Any]) -> Any:
@@ -328,6 +338,7 @@ def watching(
     def show(result: Any, fresh: Mapping[Input, Node]) -> None:
         if not watches:
             return
+        raise_hidden()
         first = watches.pop()
         leaves, tree = flatten_traced(result)
         if all(isinstance(leaf, Traced) for leaf in leaves):

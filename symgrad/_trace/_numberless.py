@@ -10,7 +10,7 @@ import numpy as np
 
 from .._broadcast import show
 from .._graph import Input, called_by, own_rules, scipy_call
-from .._op import refused, registry
+from .._op import needed, registry
 from .._state import now
 from ..errors import TraceError
 from ._examples import decided, undecided, unknown
@@ -83,7 +83,9 @@ class Numberless:
         )
         single = all(d == 1 for d in self.node.shape)
         if single or not of_one:
-            refused(error, self.node)
+            needed(self.node)
+        else:  # NumPy raises, too
+            error.refuses = False
         error.undecided = decides and single and undecided(self.node)
         raise error
 
@@ -208,7 +210,7 @@ class Numberless:
         if asks.startswith(SPARSE):
             return whole(self)
         if asks.startswith("numpy.ma."):
-            raise refused(TraceError(own_rules(np.ma.MaskedArray)))
+            raise TraceError(own_rules(np.ma.MaskedArray))
         if called_by("pandas"):
             self._leaked(
                 "numbers for a column of a table",

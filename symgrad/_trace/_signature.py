@@ -15,6 +15,7 @@ import numpy as np
 from .._graph import Input, SizeOf, more_than_numbers
 from .._graph._types import check_dtype
 from .._shapes import MOST_BYTES, Dim, Dimension, Size
+from .._signals import foreseen
 from .._state import now
 from ..errors import ArgumentError, DTypeError, SymgradError
 from ._complex import Complex
@@ -269,7 +270,7 @@ def _positional(function: Callable[..., Any]) -> tuple[list[str], str]:
     """Return the names of positional parameters, and of the one that takes the rest, or ""."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
+    except foreseen(TypeError, ValueError):
         parameters = []
     plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return plain, next((p.name for p in parameters if p.kind == p.VAR_POSITIONAL), "")

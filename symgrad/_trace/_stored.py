@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from .._broadcast import show
 from .._graph import Node, Where, user_line
-from .._op import refused, registry
+from .._op import registry
 from .._ops.regions import within as inside
 from .._shapes import Shape
 from .._state import now, within
@@ -71,7 +71,7 @@ class Stored(ArrayMethods):
             self._note(reads)
         for plain, before in self._plain:
             if plain.tobytes() != before:
-                raise refused(TraceError(_SHOWN))
+                raise TraceError(_SHOWN)
         if self._view is not None:
             self._refresh(self._view)
         elif self._writes is not None:
@@ -245,7 +245,7 @@ class Stored(ArrayMethods):
         """Note that the array, which is no view, is another one now."""
         self._version += 1
         if self.shown:
-            raise refused(TraceError(_SHOWN))
+            raise TraceError(_SHOWN)
         for other in self._bound:
             other.give_up(_EITHER)
 

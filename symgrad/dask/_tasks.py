@@ -34,6 +34,7 @@ from distributed import get_worker
 from .._compile import Function
 from .._compile._whose import of_library
 from .._forks import free_in_children
+from .._signals import foreseen
 from .._trace import flatten
 from .._trace._tree import Tree
 from ..errors import ArgumentError, ShapeError
@@ -89,7 +90,7 @@ def to_bytes(value: Any, what: str) -> bytes:
         pickler = _Pickler(file)
         try:
             pickler.dump(value)
-        except Exception as error:
+        except foreseen(Exception) as error:
             raise ArgumentError(
                 f"{what} reads something that cannot be sent to workers: {error}. Pass it as an "
                 "argument, or import names (from module import name), not the module that has it"

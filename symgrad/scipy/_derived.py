@@ -29,6 +29,7 @@ from .._compile._effects import Effects
 from .._compile._reads import read_by
 from .._forks import cached_property
 from .._graph import warn_user
+from .._signals import foreseen
 from .._trace import as_leaf, flatten
 from ..errors import DifferencesWarning, ShapeError, SymgradError
 from ._given import as_tuple, start_of
@@ -225,7 +226,7 @@ class Derived:
             try:
                 LEAVING.seen, compiled = False, self._compiled(function, maker, *form)
                 found = compiled(*at, *rest)
-            except Exception as why:  # noqa: BLE001 - whatever keeps it from being traced
+            except foreseen(Exception) as why:  # whatever keeps it from being traced
                 reason = reason or why
             else:
                 del self._ways[:k]
@@ -261,7 +262,7 @@ class Derived:
         effects = Effects(read_by(self.plain))
         try:
             value = self.plain(x)
-        except Exception as error:
+        except foreseen(Exception) as error:
             if self._at_start:
                 raise _RefusedError from error
             raise

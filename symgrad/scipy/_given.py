@@ -16,6 +16,7 @@ from .._api._control_flow import followed
 from .._api._lent import borrowing
 from .._op import refuse
 from .._ops.np_common import is_traced
+from .._signals import foreseen
 from .._state import now
 from .._trace._complex import is_complex
 from .._trace._examples import attempt
@@ -73,7 +74,7 @@ def given_numbers(function: Any, why: str) -> Any:
 
         try:
             result = function(*map(watched, args), **{k: watched(x) for k, x in kwargs.items()})
-        except Exception:
+        except foreseen(Exception):
             if refusals:
                 raise refusals[0] from None
             raise
@@ -172,7 +173,7 @@ def with_branches(traced: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
         try:
             return traced(*map(rewritten, args), **{k: rewritten(x) for k, x in kwargs.items()})
-        except Exception:  # noqa: BLE001 - the first one is of the code as it stands
+        except foreseen(Exception):  # the first one is of the code as it stands
             raise error from None
 
 

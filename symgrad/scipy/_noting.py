@@ -15,7 +15,7 @@ from typing import Any
 from .._compile._effects import Effects
 from .._compile._reads import read_by
 from .._compile._reads_code import handlers_in, may_raise
-from .._op import refused
+from .._signals import foreseen
 from ..errors import TraceError
 
 _NOTES = (
@@ -74,13 +74,13 @@ def noting(function: Callable[..., Any]) -> Callable[..., Any]:
             function(*args, **kwargs)
             if later.note_calls():
                 effects.undo()
-                raise refused(TraceError(_NOTES))
+                raise TraceError(_NOTES)
         if effects.forget_values():
             try:
                 found = function(*args, **kwargs)
-            except Exception:  # noqa: BLE001 - whatever the user's code makes of it
+            except foreseen(Exception):  # whatever the user's code makes of it
                 effects.undo()
-                raise refused(TraceError(_REMEMBERS)) from None
+                raise TraceError(_REMEMBERS) from None
         if any(True for _ in effects.kept()):
             effects.undo()
             LEAVING.seen = True

@@ -12,9 +12,9 @@ from .._api._raised import raising
 from .._control import Branch, close, in_arrays
 from .._control._parts import result
 from .._graph import Body, Input, Node
-from .._op import refused
-from .._state import now
+from .._signals import foreseen
 from .._trace import Traced, as_node, substitute
+from .._trace._examples import attempt
 from ..errors import ArgumentError, ShapeError, TraceError
 from ._ode_steps import length
 from ._ode_structure import Slope
@@ -84,7 +84,7 @@ class RightHandSide:
         if self.vectorized:
             found = np.reshape(found, (-1,))
         if before is not None and y.node is not before:
-            raise refused(TraceError(_WRITES))
+            raise TraceError(_WRITES)
         if found.ndim == 0:
             found = np.broadcast_to(found, y.shape)
         if found.ndim != 1:
@@ -130,12 +130,9 @@ def _opened(slope: Slope, kinds: Sequence[Any]) -> _Graph | None:
     """
     inputs = [Input(name, *kind) for name, kind in zip("ty", kinds, strict=True)]
     t, y = map(Traced, inputs)
-    examples = now().examples
-    refusal = examples and examples.refusal
     try:
-        found = as_node(slope(t, y))
-    except Exception:  # noqa: BLE001 - told by the call that is not by itself
-        if examples is not None:
-            examples.refusal = refusal
+        with attempt():
+            found = as_node(slope(t, y))
+    except foreseen(Exception):  # told by the call that is not by itself
         return None
     return _Graph(inputs, *in_arrays([found]))  # before stages and derivatives are made of it

@@ -12,6 +12,7 @@ import scipy.integrate
 from .. import numpy as traced_numpy
 from .._graph import warn_user
 from .._ops.np_common import holds_traced
+from .._signals import foreseen
 from .._state import now
 from ..errors import NotCompiledWarning, ShapeError, SymgradError
 from ._noting import LEAVING
@@ -161,7 +162,7 @@ def _compiled(
         found = solve_ivp(slope, ends, y, "Rodas5P", times, args=args, **options)
         if LEAVING.seen and hasattr(func, "__code__"):
             _LEAVING.add(func.__code__)
-    except ValueError:  # of options and times that LSODA has other words for
+    except foreseen(ValueError):  # of options and times that LSODA has other words for
         return None
     except SymgradError as error:
         name = getattr(func, "__qualname__", repr(func))

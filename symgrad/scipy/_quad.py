@@ -11,6 +11,7 @@ import scipy.integrate
 from .. import numpy as traced_numpy
 from .._api._control_flow import followed
 from .._ops.np_common import is_traced
+from .._signals import foreseen
 from .._state import now
 from .._trace._examples import attempt
 from ..errors import ArgumentError
@@ -56,14 +57,14 @@ def traceable(traced: Function, func: Function, solver: Function, *given: Any, *
     try:
         with attempt():
             return traced(func)
-    except Exception as error:  # noqa: BLE001 - raised again
+    except foreseen(Exception) as error:  # raised again
         try:
             with attempt():
                 return traced(followed(func))
-        except Exception:  # noqa: BLE001
+        except foreseen(Exception):
             try:
                 return given_numbers(solver, "its result is traced")(func, *given, **more)
-            except Exception:  # noqa: BLE001
+            except foreseen(Exception):
                 raise error from None
 
 
