@@ -120,20 +120,24 @@ def gauss_slope(
 # ---------------------------------------------------------------- records
 
 
-def _family(name: str, formula: Callable[..., Any], count: int, samples: tuple[Any, ...]) -> Op:
-    """Define a family of ``count`` parameters and the argument."""
-    places = (*BY_PARAMETERS[:count], BY_ARGUMENT)
+def _slopes(op: Op, operands: tuple[Any, ...], orders: dict[str, int]) -> tuple[Any, ...]:
+    """Return the members of a family that are the derivatives of one."""
+    return tuple(
+        op(*operands, **{**orders, place: orders.get(place, 0) + 1}) for place in op.params
+    )
 
-    def partials(y: Any, *operands: Any, **orders: int) -> tuple[Any, ...]:
-        return tuple(
-            op(*operands, **{**orders, place: orders.get(place, 0) + 1}) for place in places
-        )
+
+def _family(
+    name: str, formula: Callable[..., Any], partials: Callable[..., Any], *samples: Any
+) -> Op:
+    """Define a family of some parameters and the argument."""
+    places = (*BY_PARAMETERS[: len(samples) - 1], BY_ARGUMENT)
 
     def reading(*operands: Any, **orders: int) -> Any:
         return sp.Function(f"{name}Slope")(*operands, *(orders.get(p, 0) for p in places))
 
-    op: Op = in_doubles(
-        f"{name}Slope", formula, (*(Positive,) * count, Real), None, partials,
+    return in_doubles(
+        f"{name}Slope", formula, (*(Positive,) * (len(samples) - 1), Real), None, partials,
         Evidence(samples=samples, ulp=64.0,
             precise=precisely.hypergeometric(name.lower(), places)),
         Words(f"A derivative of {name.lower()}, by each operand as often as its orders say.",
@@ -141,9 +145,19 @@ def _family(name: str, formula: Callable[..., Any], count: int, samples: tuple[A
         helpers=(taylor_lower, hypergeometric_series, derivative_of),
         params={place: optional(COUNT) for place in places},
     )  # fmt: skip
-    return op
 
 
-HYP0F1_SLOPE = _family("Hyp0f1", limit_slope, 1, ((1, 3), (-3, 3)))
-HYP1F1_SLOPE = _family("Hyp1f1", confluent_slope, 2, ((0.5, 3), (3, 5), (-2, 2)))
-HYP2F1_SLOPE = _family("Hyp2f1", gauss_slope, 3, ((0.5, 2), (0.5, 2), (0.5, 3), (-0.4, 0.4)))
+HYP0F1_SLOPE: Op = _family(
+    "Hyp0f1", limit_slope, lambda y, v, z, **orders: _slopes(HYP0F1_SLOPE, (v, z), orders),
+    (1, 3), (-3, 3),
+)  # fmt: skip
+HYP1F1_SLOPE: Op = _family(
+    "Hyp1f1", confluent_slope,
+    lambda y, a, b, x, **orders: _slopes(HYP1F1_SLOPE, (a, b, x), orders),
+    (0.5, 3), (3, 5), (-2, 2),
+)  # fmt: skip
+HYP2F1_SLOPE: Op = _family(
+    "Hyp2f1", gauss_slope,
+    lambda y, a, b, c, x, **orders: _slopes(HYP2F1_SLOPE, (a, b, c, x), orders),
+    (0.5, 2), (0.5, 2), (0.5, 3), (-0.4, 0.4),
+)  # fmt: skip
