@@ -41,8 +41,8 @@ POINTS = 200
 FEWER = {
     "BesselY2": 100, "EllipticD": 100, "EllipticG": 60, "K0": 100, "K0e": 100, "K0eSlope": 60,
     "K1": 60, "K1e": 12, "Kei": 24, "Keip": 50, "Ker": 100, "Kerp": 50,
-    "OwensT": 40, "StudentQuantile": 100, "ZetaByOrder": 12, "JvByOrder": 12, "YvByOrder": 12,
-    "IvByOrder": 12, "IveByOrder": 12, "KvByOrder": 12, "KveByOrder": 12,
+    "OwensT": 40, "StudentQuantile": 100, "ZetaByOrder": 6, "JvByOrder": 6, "YvByOrder": 6,
+    "IvByOrder": 6, "IveByOrder": 6, "KvByOrder": 6, "KveByOrder": 6,
 }  # fmt: skip
 #: Random points of ops on arrays, and of the search for the step that loses most.
 ARRAY_POINTS = 8
@@ -358,6 +358,8 @@ that is not traced has no exact values, and so has what is computed from it.
 """
 
 WHOLE = np.array([2, 0, 2])
+#: A regular matrix.
+REGULAR = np.eye(3) + 0.1 * np.arange(9.0).reshape(3, 3)
 N, SQUARE = np.zeros(5), np.zeros((3, 3))
 
 
@@ -497,6 +499,18 @@ CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
         SQUARE,
         (-1, 1),
     ),
+    "CofactorChange": (
+        "sg.hvp(np.linalg.det, (a,), (x,))",
+        lambda x: registry.ops["CofactorChange"](REGULAR, registry.ops["LU"](REGULAR), x),
+        SQUARE,
+        (-1, 1),
+    ),
+    "Cofactors": (
+        "sg.grad(np.linalg.det)(x @ x.T + I)",
+        lambda x: registry.ops["Cofactors"](_definite(x), registry.ops["LU"](_definite(x))),
+        SQUARE,
+        (-1, 1),
+    ),
     "Contract": ("x @ x", lambda x: x @ x, SQUARE, (-3, 3)),
     "Cumprod": ("np.cumprod(x)", np.cumprod, N, (0.5, 3)),
     "Cumsum": ("np.cumsum(x)", np.cumsum, N, (-3, 3)),
@@ -549,6 +563,8 @@ BESIDE = {"Result": "Loop", "Tape": "Loop"}
 MATRICES = (
     "BandSolve",
     "Cholesky",
+    "CofactorChange",
+    "Cofactors",
     "ComplexBandSolve",
     "ComplexCholesky",
     "ComplexEig",

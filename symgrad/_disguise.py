@@ -182,27 +182,54 @@ def _asking(code: CodeType, place: int) -> str:
 
 
 def _looked_up(code: CodeType, place: int) -> str:
+    step = _steps_to(code, place)[-1]
+    if step.opname.startswith(("LOAD_ATTR", "LOAD_METHOD")):
+        return "name"
+    found = callee_of(code, place)
+    if found is None:
+        return ""
+    loaded = found[0][found[1]]
+    asks = loaded.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME"))
+    return loaded.argval if asks and loaded.argval in ("hasattr", "getattr") else ""
+
+
+#: What begins the names of instructions that call, and that put a variable on the stack.
+CALLS = ("CALL", "PRECALL")
+LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")
+_IDLE = ("CACHE", "PRECALL", "KW_NAMES", "PUSH_NULL", "NOP", "EXTENDED_ARG")
+
+
+def _steps_to(code: CodeType, place: int) -> list[dis.Instruction]:
+    """Return the instructions of code up to one."""
     steps = []
     for step in dis.get_instructions(code):
         steps.append(step)
         if step.offset >= place:
             break
-    last = steps.pop()
-    if last.opname.startswith(("LOAD_ATTR", "LOAD_METHOD")):
-        return "name"
-    if not last.opname.startswith(("CALL", "PRECALL")):
-        return ""
-    while steps and steps[-1].opname in ("CACHE", "PRECALL", "KW_NAMES"):
-        steps.pop()
-    wanted = last.arg or 0  # arguments, which lie on the stack above what is called
-    for step in reversed(steps):
-        if wanted <= 0 and step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME")):
-            return step.argval if step.argval in ("hasattr", "getattr") else ""
-        if wanted <= 0 and step.opname not in ("PUSH_NULL", "CACHE", "NOP"):
-            return ""
-        if step.opname not in ("CACHE", "PRECALL", "KW_NAMES"):
-            wanted -= dis.stack_effect(step.opcode, step.arg, jump=False)
-    return ""
+    return steps
+
+
+def callee_of(code: CodeType, place: int) -> tuple[list[dis.Instruction], int] | None:
+    """Return the instructions before a call, and which of them puts what is called on the stack.
+
+    None if the instruction is no call. The arguments' effect on the stack is counted backwards.
+    """
+    *steps, last = _steps_to(code, place)
+    if not last.opname.startswith(CALLS):
+        return None
+    wanted = last.arg or 0
+    if last.opname == "CALL_FUNCTION_EX":
+        wanted = 1 + (wanted & 1)
+    elif last.opname == "CALL_KW":
+        wanted += 1
+    for k in reversed(range(len(steps))):
+        step = steps[k]
+        if step.opname in _IDLE:
+            continue
+        if wanted <= 0:
+            return steps, k
+        wanted -= dis.stack_effect(step.opcode, step.arg, jump=False)
+    return None
 
 
 def asks_for(name: str, frame: FrameType) -> str:

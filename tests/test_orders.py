@@ -134,6 +134,14 @@ KNOWN: list[tuple[Any, tuple[int, ...], tuple[float, ...], Any]] = [
     (sc.ive, (0,), (2.5, 3.0), lambda v, x: mpmath.exp(-x) * mpmath.besseli(v, x)),
     (sc.ive, (1, 0), (2.5, 3.0), lambda v, x: mpmath.exp(-x) * mpmath.besseli(v, x)),
     (sc.kve, (0,), (2.5, 30.0), lambda v, x: mpmath.exp(x) * mpmath.besselk(v, x)),
+    (sc.hyp0f1, (0,), (1.5, -2.0), mpmath.hyp0f1),
+    (sc.hyp0f1, (1, 0), (1.5, 9.0), mpmath.hyp0f1),
+    (sc.hyp1f1, (0,), (0.5, 1.5, -2.3), mpmath.hyp1f1),
+    (sc.hyp1f1, (1, 1), (0.5, 1.5, 4.0), mpmath.hyp1f1),
+    (sc.hyp1f1, (2, 0), (0.5, 1.5, -0.3), mpmath.hyp1f1),
+    (sc.hyp2f1, (0,), (0.5, 1.0, 1.5, 0.3), mpmath.hyp2f1),
+    (sc.hyp2f1, (0, 1), (0.5, 1.0, 1.5, 0.3), mpmath.hyp2f1),
+    (sc.hyp2f1, (2, 3), (0.5, 1.0, 1.5, -0.4), mpmath.hyp2f1),
     (sc.kve, (1, 0), (2.5, 3.0), lambda v, x: mpmath.exp(x) * mpmath.besselk(v, x)),
 ]
 

@@ -30,17 +30,18 @@ from .._state import now, within
 from .._trace import raise_hidden
 from ..errors import CaptureWarning, OutsideError
 from ._adapted import adapted_at_once, can_be_adapted
+from ._array_libraries import refused_by_library
 from ._call import ALL, ARRAYS, NOTHING, Reading
 from ._compared import same
 from ._effects import SETTING, Effects, Memory
-from ._places import Walk
+from ._places import FarError, Walk
 from ._reads import read_by
 from ._reads_code import WRITING
 from ._recall import RecalledError
 from ._substitutes import Substitutes
 from ._type_tests import type_tests
 from ._users import package_of
-from ._whose import NONE, packages_in
+from ._whose import NONE, packages_in, users_line
 
 #: So often a place that the function's own traces change may cost a trace; then it is not
 #: compared. A counter of calls that two compiled functions share would cost traces for ever.
@@ -118,6 +119,8 @@ class Captures:
         #: Packages that decide by exact types, with the line of a test; None: no longer adapted.
         self._asking: dict[str, Where] | None = {}
         self.memory = Memory()
+        self._far: FarError | None = None
+        self._left_out = NONE
 
     def given(self, objects: tuple[Any, ...]) -> Captures:
         """Return what is read in calls with these objects among the arguments."""
@@ -308,10 +311,19 @@ class Captures:
         raise, too, then with what numbers were asked of compared, then with fewer data; and once
         more where the trace has imported what its copy had to have.
         """
+        if self._takes_another(reading, error):
+            return True
+        if self._far is not None:
+            raise FarError(f"{self._far} [{users_line(error)}]") from error
+        return False
+
+    def _takes_another(self, reading: Reading, error: Exception) -> bool:
         way = self.way
         if way.sized:
             self.without_sizes()
             return True
+        if (refusal := refused_by_library(error)) is not None:
+            raise refusal from error
         if isinstance(error, OutsideError):
             return False
         if self._without_type_tests(error):
@@ -338,12 +350,15 @@ class Captures:
         if not way.adapted and can_be_adapted(self._walk()):
             self.take(way._replace(adapted=True))
             return True
-        more = packages_in(error) - way.packages - {package_of(self._root)}
+        more = packages_in(error) - way.packages - {package_of(self._root)} - self._left_out
         if not more:
             return False
         self.take(way._replace(adapted=True, packages=way.packages | more))
-        if can_be_adapted(self._walk()):
-            return True
+        try:
+            if can_be_adapted(self._walk()):
+                return True
+        except FarError as far:
+            self._far, self._left_out = far, self._left_out | more
         self.take(way)
         return False
 

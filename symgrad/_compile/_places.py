@@ -7,6 +7,7 @@ enters here what it finds.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from .._graph import warn_user
-from ..errors import CaptureWarning
+from ..errors import CaptureWarning, UnsupportedError
 from ._users import ANY, package_of
 from ._whose import of_packages
 
@@ -28,6 +29,11 @@ UNWATCHED = "_sg_q"
 
 #: Most places that are watched.
 MOST = 4096
+
+#: So much is looked at in the installed packages that are adapted with a function, and so many
+#: seconds: scikit-learn's and SciPy-like packages' functions lead to a few thousand of their
+#: functions and objects, JAX's to more than a hundred thousand. The time is looked at so often.
+FARTHEST, LONGEST, LOOKED = 30_000, 20.0, 1 << 10
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,10 @@ class At(NamedTuple):
     def attribute(self, key: str, place: Place | None = None, fixed: int | None = None) -> At:
         """Return the way on to an attribute."""
         return self.within(f"{self.text}.{key}", f"{self.name}.{key}", place, fixed)
+
+
+class FarError(UnsupportedError):
+    """The code of installed packages leads too far to be adapted."""
 
 
 class Walk:
@@ -194,6 +204,7 @@ class Walk:
         self.cells_of: dict[Place, int] = {}
         self.waiting: deque[tuple[Any, At]] = deque()
         self._exceeded = self._unwatched = False
+        self._followed, self._begun = 0, time.thread_time()
         self._named: dict[int, str] = {}
         self._seen: dict[tuple[int, str, int], str] = {}
         self._classes: set[tuple[int, int]] = set()
@@ -201,6 +212,19 @@ class Walk:
     def come_to(self, at: At) -> None:
         """Begin to look at what is at a place."""
         self._unwatched = UNWATCHED in at.text
+        if not self._found:
+            return
+        self._followed += 1
+        if self._followed > FARTHEST or (
+            self._followed % LOOKED == 0 and time.thread_time() - self._begun > LONGEST
+        ):
+            raise FarError(
+                f"the installed package{'s' * (len(self._found) > 1)} "
+                f"{' and '.join(sorted(self._found))} cannot be traced as it stands, and is too "
+                f"large to adapt: the function leads to more than {self._followed - 1} of its "
+                "functions and objects. Write instead: the formula in NumPy, or sg.pure_callback "
+                "around the call, which has no derivative"
+            )
 
     def any_name(self) -> bool:
         """Tell whether the code may read any attribute of what is looked at.

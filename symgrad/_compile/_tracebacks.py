@@ -15,6 +15,7 @@ from types import TracebackType
 
 from .._disguise import AbsentError
 from .._graph import Where
+from .._trace import compiled_call, instead_of_compiled, is_compiled
 from ..errors import SymgradError, TraceError
 from ._whose import by_symgrad, installed
 
@@ -108,19 +109,30 @@ def refused_in_c(error: BaseException) -> TraceError | None:
     None for all other errors: those that Python code raises are the function's own.
     """
     trace = error.__traceback__
-    if type(error) is not TypeError or "Traced" not in str(error) or trace is None:
+    if isinstance(error, (KeyError, StopIteration)) or trace is None:
         return None
-    place = trace
-    while trace.tb_next is not None:
+    place = last = trace
+    while trace is not None:
+        if not is_compiled(trace.tb_frame.f_code):
+            last = trace
+            if not installed(trace.tb_frame.f_code.co_filename):
+                place = trace
         trace = trace.tb_next
-        if not installed(trace.tb_frame.f_code.co_filename):
-            place = trace
-    code = trace.tb_frame.f_code
-    if code.co_code[trace.tb_lasti] == _RAISE or by_symgrad(code.co_filename):
+    code = last.tb_frame.f_code
+    if code.co_code[last.tb_lasti] == _RAISE or by_symgrad(code.co_filename):
         return None
+    title = compiled_call(last.tb_frame, last.tb_lasti)
+    named = type(error) is TypeError and "Traced" in str(error)
+    if title is None and not named:
+        return None
+    instead = "the same in Python and NumPy, or sg.pure_callback around it, which has no derivative"
+    if title is not None:
+        instead = instead_of_compiled(title)
     code = place.tb_frame.f_code
-    return TraceError(
-        f"code that is not Python was given a traced value, which has no numbers yet: {error}. "
-        "Write instead: the same in Python and NumPy, or sg.pure_callback around it, which has no "
-        f"derivative [{Where(code.co_filename, place.tb_lineno, code.co_name)}]"
+    where = Where(code.co_filename, place.tb_lineno, code.co_name)
+    made = TraceError(
+        f"{title or 'code that is not Python'}{', which is compiled,' if title else ''} was given "
+        f"a traced value, which has no numbers yet: {error}. Write instead: {instead} [{where}]"
     )
+    made.where = str(where)
+    return made

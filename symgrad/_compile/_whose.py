@@ -10,10 +10,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from .._graph import Where
+
 FIXED = ("numpy", "scipy", "sympy", "symgrad")
 
 #: What symgrad knows in a way of its own, and what it runs on: it is never traced.
 _KNOWN = frozenset(FIXED) | {"pandas", "xarray", "numba", "llvmlite", "mpmath", "dask"}
+
+#: Other array libraries, as their users call them. Their functions take arrays of their own, their
+#: source leads through all of them, and ends in machine code: it is never adapted.
+LIBRARIES = {
+    "jax": "JAX", "jaxlib": "JAX", "flax": "Flax", "torch": "PyTorch", "tensorflow": "TensorFlow",
+    "keras": "Keras", "cupy": "CuPy", "cupyx": "CuPy", "mlx": "MLX", "pytensor": "PyTensor",
+    "aesara": "Aesara", "theano": "Theano", "autograd": "Autograd", "mxnet": "MXNet",
+    "paddle": "Paddle", "tinygrad": "tinygrad", "casadi": "CasADi",
+}  # fmt: skip
 
 #: No installed package counts as the user's.
 NONE: frozenset[str] = frozenset()
@@ -87,6 +98,17 @@ def of_package(file: str, module: object) -> bool:
     return installed(found)
 
 
+def users_line(error: BaseException) -> Where | None:
+    """Return the last line that an error has passed of code that is not installed."""
+    found, trail = None, error.__traceback__
+    while trail is not None:
+        code = trail.tb_frame.f_code
+        if not installed(code.co_filename):
+            found = Where(code.co_filename, trail.tb_lineno, code.co_name)
+        trail = trail.tb_next
+    return found
+
+
 def packages_in(error: BaseException | None) -> frozenset[str]:
     """Return the installed packages whose functions had to do with an error."""
     around = getattr(error, "around", ())  # of code that has hidden it
@@ -99,4 +121,4 @@ def packages_in(error: BaseException | None) -> frozenset[str]:
                 found.add(str(names.get("__name__")).partition(".")[0])
             trace = trace.tb_next
         error = error and (error.__cause__ or error.__context__)
-    return frozenset(found - _KNOWN - sys.stdlib_module_names)
+    return frozenset(found - _KNOWN - LIBRARIES.keys() - sys.stdlib_module_names)

@@ -3,6 +3,7 @@
 from .._graph._types import promote
 from .._shapes import Size
 from ._bind import as_node, bind, bind_nodes, cast
+from ._compiled_calls import compiled_call, instead_of_compiled, is_compiled
 from ._complex import Complex, flatten_traced, is_complex, to_complex
 from ._complex_ops import bind_complex
 from ._examples import EnclosedError, Examples

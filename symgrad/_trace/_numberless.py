@@ -13,6 +13,7 @@ from .._graph import Input, called_by, own_rules, scipy_call
 from .._op import needed, registry
 from .._state import now
 from ..errors import TraceError
+from ._compiled_calls import compiled_caller, instead_of_compiled
 from ._examples import decided, undecided, unknown
 from ._known import known_number, known_value
 from ._text import example, shown_by_percent
@@ -73,6 +74,9 @@ class Numberless:
         if function is not None:
             wanted = f"{function}: {wanted}"
             instead = _instead_of(function)
+        elif (title := compiled_caller()) is not None:
+            wanted = f"{title}, which is compiled: {wanted}"
+            instead = instead_of_compiled(title)
         elif called_by("statistics"):
             instead = "np.mean, np.median, np.std or np.var of an array"
         if now().guards is None:

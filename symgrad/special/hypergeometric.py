@@ -23,6 +23,13 @@ from .._op import Code, Composed, Cython, Evidence, Map, Op, Partials, Positive,
 from .._ops.pairs import PAIRS, pair_product, pair_quotient, pair_sum, two_product, two_sum
 from . import precisely
 from .gamma import rgamma_pair
+from .hypergeometric_slopes import (
+    BY_PARAMETERS,
+    CONVENTION,
+    HYP0F1_SLOPE,
+    HYP1F1_SLOPE,
+    HYP2F1_SLOPE,
+)
 from .records import ORDER, POSITIVE, UNARY, boxed, elsewhere, evaluated, of_scipy, source_of
 
 
@@ -92,22 +99,29 @@ def gauss(a: Any, b: Any, c: Any, x: Any, other: Callable[..., Any] = sc.hyp2f1)
 # differences of nearly equal numbers that these have near 0.
 HYP0F1: Op = boxed(
     "Hyp0f1", sc.hyp0f1, limit_function, (Positive, Real), lambda v, z: sp.hyper([], [v], z),
-    lambda y, v, z: (math.nan, HYP0F1(v + 1, z) / v),
-    Evidence(samples=((1, 3), (-3, 3)), ulp=64.0), Words(convention=ORDER), helpers=(elsewhere,),
+    lambda y, v, z: (HYP0F1_SLOPE(v, z, first=1), HYP0F1(v + 1, z) / v),
+    Evidence(samples=((1, 3), (-3, 3)), ulp=64.0), Words(convention=CONVENTION),
+    helpers=(elsewhere,),
 )  # fmt: skip
 HYP1F1: Op = boxed(
     "Hyp1f1", sc.hyp1f1, confluent, (Positive, Positive, Real),
     lambda a, b, x: sp.hyper([a], [b], x),
-    lambda y, a, b, x: (math.nan, math.nan, a / b * HYP1F1(a + 1, b + 1, x)),
+    lambda y, a, b, x: (
+        HYP1F1_SLOPE(a, b, x, first=1), HYP1F1_SLOPE(a, b, x, second=1),
+        a / b * HYP1F1(a + 1, b + 1, x),
+    ),
     Evidence(samples=((0.5, 3), (0.5, 3), (-2, 2)), ulp=512.0),
-    Words("Confluent hypergeometric function.", convention=ORDER), helpers=(*PAIRS, elsewhere),
+    Words("Confluent hypergeometric function.", convention=CONVENTION), helpers=(*PAIRS, elsewhere),
 )  # fmt: skip
 HYP2F1: Op = boxed(
     "Hyp2f1", sc.hyp2f1, gauss, (Positive, Positive, Positive, Real),
     lambda a, b, c, x: sp.hyper([a, b], [c], x),
-    lambda y, a, b, c, x: (*[math.nan] * 3, a * b / c * HYP2F1(a + 1, b + 1, c + 1, x)),
+    lambda y, a, b, c, x: (
+        *(HYP2F1_SLOPE(a, b, c, x, **{place: 1}) for place in BY_PARAMETERS),
+        a * b / c * HYP2F1(a + 1, b + 1, c + 1, x),
+    ),
     Evidence(samples=((0.5, 2), (0.5, 2), (0.5, 3), (-0.5, 0.5)), ulp=512.0),
-    Words("Gauss' hypergeometric function.", convention=ORDER), helpers=(elsewhere,),
+    Words("Gauss' hypergeometric function.", convention=CONVENTION), helpers=(elsewhere,),
 )  # fmt: skip
 
 

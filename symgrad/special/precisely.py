@@ -62,6 +62,17 @@ def by_order(name: str) -> Precise:
     return found
 
 
+def hypergeometric(name: str, places: tuple[str, ...]) -> Precise:
+    """Return a derivative of a hypergeometric function, by its operands as often as named."""
+
+    def found(c: Any, guess: Any, *operands: Any, **given: int) -> Any:
+        orders = tuple(given.get(place, 0) for place in places)
+        f = getattr(c, name)
+        return c.diff(f, operands, orders) if any(orders) else f(*operands)
+
+    return found
+
+
 def zeta_by_order(c: Any, guess: Any, s: Any, x: Any, order: int = 0) -> Any:
     """The derivative of the zeta function by s, or a higher one."""
     return c.diff(lambda at: c.zeta(at, x), s, 1 + order)
