@@ -17,15 +17,18 @@ of things must not be inherited so:
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from importlib.util import resolve_name
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._platform import register_at_fork
+from ._signals import holding
 
 __all__ = [
     "cached_property", "free_in_children", "late_module", "taken_by_forks", "torn", "undisturbed",
@@ -175,7 +178,10 @@ def undisturbed() -> Iterator[None]:
 
 def late_module(name: str, package: str | None = None) -> ModuleType:
     """Return a module, imported now if need be: a child could not end what has begun."""
-    with undisturbed():
+    found = sys.modules.get(name if package is None else resolve_name(name, package))
+    if found is not None and not getattr(getattr(found, "__spec__", None), "_initializing", False):
+        return found
+    with undisturbed(), holding():
         return import_module(name, package)
 
 

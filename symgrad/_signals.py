@@ -8,10 +8,12 @@ Exception:``, and ``with tolerating(OSError):`` in that of ``contextlib.suppress
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
@@ -115,3 +117,31 @@ class delivering:  # noqa: N801 - a block, as above
                 sys.unraisablehook = self._outer
         if self._error is not None:
             raise self._error
+
+
+@contextlib.contextmanager
+def holding() -> Iterator[None]:
+    """Have the signals that arrive in the block handled at its end.
+
+    A module whose import is interrupted leaves others half imported, and ops half entered.
+    """
+    if threading.get_ident() != threading.main_thread().ident:  # no other has signals
+        yield
+        return
+    arrived: dict[int, None] = {}
+
+    def note(number: int, frame: FrameType | None) -> None:
+        arrived[number] = None
+
+    handlers: dict[int, Any] = {k: signal.getsignal(k) for k in signal.valid_signals()}
+    held = {k: handler for k, handler in handlers.items() if callable(handler)}
+    for number in held:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in held.items():
+            if signal.getsignal(number) is note:
+                signal.signal(number, handler)
+        for number in arrived:
+            signal.raise_signal(number)

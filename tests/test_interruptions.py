@@ -6,6 +6,8 @@ import ctypes
 import math
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -164,3 +166,43 @@ def test_an_error_from_another_thread() -> None:
             watching.join()
         np.testing.assert_allclose(g(X), gradient(100 + k, X), rtol=1e-12)
     assert raised
+
+
+FIRST = """
+import signal, sys
+import numpy as np, scipy.special, scipy.stats, symgrad as sg
+
+class Late(Exception):
+    pass
+
+fired = []
+def late(number, frame):
+    fired.append(number)
+    raise Late
+
+def f(x):
+    normal = scipy.stats.norm.logcdf(x)
+    return np.sum(scipy.special.gammaln(x)) + np.sum(normal) + scipy.special.jv(1.5, x[0])
+
+x = np.linspace(1.1, 1.4, 4)
+signal.signal(signal.SIGALRM, late)
+signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
+try:
+    sg.grad(f)(x)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert not fired
+except Late:
+    pass
+steps = 1e-6 * np.eye(4)
+want = [(f(x + e) - f(x - e)) / 2e-6 for e in steps]
+np.testing.assert_allclose(sg.grad(f)(x), want, rtol=1e-6)
+"""
+
+
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("after", [0.3, 0.02, 0.1, 0.2, 0.4, 0.5, 0.7, 0.9])
+def test_a_timeout_in_a_first_call(after: float) -> None:
+    """It imports much: SymPy, LLVM, tables of special functions, which must not stay half done."""
+    command = [sys.executable, "-c", FIRST, str(after)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
