@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import typing
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from ._places import Walk
 from ._reads import read_by
 from ._substitutes import Substitutes
-from ._versions import is_alias
+from ._versions import has_alias
 from ._whose import NONE
 
 
@@ -48,7 +47,7 @@ def adapted_at_once(walk: Walk) -> bool:
     names = set(walk.mentioned)
     asks = "isinstance" in walk.mentioned
     for value in (*walk.met.values(), *parts):
-        if asks and (value is typing or is_alias(value)):
+        if asks and has_alias(value, walk.mentioned):
             return True
         if isinstance(value, ModuleType):
             names.add(value.__name__)

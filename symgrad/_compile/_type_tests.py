@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dis
 import sys
-import typing
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -18,7 +17,7 @@ from typing import Any
 
 from .._graph import Where
 from ._names import once_a_code
-from ._versions import is_alias
+from ._versions import has_alias
 from ._whose import FIXED, never_adapted, of_library
 
 #: So many functions of a package are looked at for each that the user's code names.
@@ -96,6 +95,7 @@ def _looked_up(function: FunctionType, owner: type | None) -> dict[str, Where]:
     found: dict[str, Where] = {}
     seen = {(id(function.__code__), id(owner))}
     waiting = [(function, owner)]
+    asks, aliased = False, None
     while waiting and len(seen) < REACH:
         f, kind = waiting.pop()
         code, there = f.__code__, f.__globals__
@@ -104,8 +104,9 @@ def _looked_up(function: FunctionType, owner: type | None) -> dict[str, Where]:
         held = [there[name] for name in names & there.keys()]
         held += [cell.cell_contents for cell in f.__closure__ or () if _is_full(cell)]
         line = _decides(code)
-        if "isinstance" in names and any(x is typing or is_alias(x) for x in held):
-            line = line or code.co_firstlineno
+        asks = asks or "isinstance" in names
+        if aliased is None and any(has_alias(x, names) for x in held):
+            aliased = package, Where(code.co_filename, code.co_firstlineno, code.co_name)
         if line is not None:
             found.setdefault(package, Where(code.co_filename, line, code.co_name))
         inner = [pair for x in held if _home(x) == package for pair in _entered(x, names)]
@@ -116,6 +117,8 @@ def _looked_up(function: FunctionType, owner: type | None) -> dict[str, Where]:
             if key not in seen:
                 seen.add(key)
                 waiting.append(pair)
+    if asks and aliased is not None:
+        found.setdefault(*aliased)
     return found
 
 

@@ -12,6 +12,7 @@ import os
 import sys
 import typing
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from types import MethodType, ModuleType
 from typing import Any
@@ -161,6 +162,13 @@ def version_of(value: Any) -> Any:
         # Nothing else is asked for names: to some, six.moves', asking is importing.
         return value if found is None else found
     return _function(value)
+
+
+def has_alias(value: Any, names: AbstractSet[str]) -> bool:
+    """Tell whether a value is an alias of typing, or typing, of whose aliases code names one."""
+    if value is typing:
+        return any(is_alias(vars(typing)[name]) for name in names & vars(typing).keys())
+    return is_alias(value)
 
 
 def is_alias(value: Any) -> bool:
