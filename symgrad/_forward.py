@@ -7,7 +7,7 @@ the derivative 0, not ``0*inf``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,14 @@ import numpy as np
 from ._graph import Literal, Node, carrying, checked, topological
 from ._guards import Guarded, added, ahead, conditions, in_turn, narrowed, settled
 from ._op import PROJECTIONS, Bodied, Linear, Op
-from ._rewrite import Way, shortcuts
+from ._rewrite import Way, shortcuts, spectral_ways
 from ._state import at, within
 from ._trace import Traced, as_node, cast, partials
 
 
-def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list[Node | None]:
+def push_forward(
+    outputs: Sequence[Node], tangents: Mapping[Node, Node], fixed: Collection[Node] = ()
+) -> list[Node | None]:
     """Return the tangents of ``outputs`` for the given tangents of some nodes.
 
     Parameters
@@ -29,6 +31,8 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
         Nodes to differentiate.
     tangents:
         Tangents of nodes (usually inputs), of the same shapes and types.
+    fixed:
+        Nodes that are constants.
 
     Returns
     -------
@@ -38,7 +42,7 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
     found = {x: Guarded(t) for x, t in tangents.items()}
     results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
     order = carrying(topological(outputs), outputs)
-    ways = shortcuts(order, list(tangents))
+    ways = {**shortcuts(order, list(tangents)), **spectral_ways(order, list(tangents), fixed)}
     with within():
         for node in order:
             if node.op.kind in PROJECTIONS and node.operands[0] in results:
@@ -47,17 +51,27 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
                     found[node] = Guarded(slope)
                 continue
             inner = isinstance(node.op, Bodied)
-            if node in found or (node.dtype.kind != "f" and not inner):
+            if node in found or node in fixed or (node.dtype.kind != "f" and not inner):
                 continue
             way = ways.get(node)
             given = [found.get(x) for x in (node if way is None else way).operands]
-            if all(t is None for t in given):
+            beside = {} if way is None else {x: found[x] for x in way.rest if x in found}
+            if all(t is None for t in given) and not beside:
                 continue
             at(node.where)
             if inner:
                 results[node] = node.op.products.jvp(_settled(given), node)
                 continue
-            tangent = _rule(node, given) if way is None else _past(way, given)
+            if way is None:
+                tangent = _rule(node, given)
+            else:
+                tangent = None if all(t is None for t in given) else _past(way, given)
+            if beside:
+                assert way is not None
+                through = {x: settled(t) for x, t in beside.items()}
+                [more] = push_forward([node], through, {*fixed, *way.fixed})
+                parts = [t for t in (tangent, None if more is None else Guarded(more)) if t]
+                tangent = added(parts, in_turn) if parts else None
             if tangent is not None:
                 found[node] = tangent._replace(value=fitted(tangent.value, node))
         pushed = [found.get(x) for x in outputs]

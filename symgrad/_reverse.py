@@ -12,7 +12,7 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sec
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,7 +33,7 @@ from ._guards import (
 )
 from ._op import PROJECTIONS, Bodied, Linear, Op, Products, registry
 from ._ops import unbroadcast
-from ._rewrite import Way, shortcuts, simplified
+from ._rewrite import Way, shortcuts, simplified, spectral_ways
 from ._state import at, now, within
 from ._trace import Traced, as_node, bind, cast, partials
 
@@ -45,10 +45,17 @@ def differentiable(op: Op) -> bool:
     return op.kind in PROJECTIONS or op.differentiable
 
 
-def dependents(order: Sequence[Node], wrt: Sequence[Node]) -> set[Node]:
-    """Return the real-valued nodes of ``order`` through which derivatives to ``wrt`` flow."""
+def dependents(
+    order: Sequence[Node], wrt: Sequence[Node], fixed: Collection[Node] = ()
+) -> set[Node]:
+    """Return the real-valued nodes of ``order`` through which derivatives to ``wrt`` flow.
+
+    Nodes in ``fixed`` are constants.
+    """
     found = set(wrt)
     for node in order:
+        if node in fixed:
+            continue
         if (
             (node.dtype.kind == "f" or isinstance(node.op, Bodied))
             and not found.isdisjoint(node.operands)
@@ -94,14 +101,17 @@ def pull_back_guarded(
 
 
 def _walk_back(
-    outputs: Sequence[Node], cotangents: Sequence[Guarded | None], wrt: Sequence[Node], inner: bool
-) -> dict[Node, Guarded]:
+    outputs: Sequence[Node], cotangents: Sequence[Guarded | None], wrt: Sequence[Node],
+    inner: bool, fixed: Collection[Node] = (),
+) -> dict[Node, Guarded]:  # fmt: skip
     order = topological(outputs)
     numbers = now().numbers
     if numbers is not None:  # the order in which eager tensors go back
         order.sort(key=lambda node: numbers.get(node, -1))
-    active = dependents(order, wrt)
+    active = dependents(order, wrt, fixed)
     ways = shortcuts(order, wrt) if numbers is None else _ways_apart(order, wrt)
+    if numbers is None:
+        ways = {**ways, **spectral_ways(order, wrt, fixed)}
     pending: dict[Node, list[Guarded]] = {}
     for node, given in zip(outputs, cotangents, strict=True):
         if given is not None and node in active:
@@ -129,8 +139,15 @@ def _walk_back(
         if not node.operands or node.op.kind in PROJECTIONS:
             continue
         if node in ways:
-            operands = ways[node].operands
-            passed = _past(ways[node], node, ct, active, inner)
+            way = ways[node]
+            operands = way.operands
+            passed = _past(way, node, ct, active, inner)
+            beside = [x for x in way.rest if x in active]
+            if beside:
+                whole = Guarded(settled(ct), ct.guard)
+                others = _walk_back([node], [whole], beside, True, {*fixed, *way.fixed})
+                for operand, part in others.items():
+                    pending.setdefault(operand, []).append(part)
         else:
             operands = node.operands
             passed = _rule(node, ct, active, inner)

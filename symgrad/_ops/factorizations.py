@@ -235,10 +235,46 @@ def widen(r: Any, target: str, source: str, count: Any) -> None:
     r.loop(r.size(count), copy)
 
 
-def gaps(w: Any) -> Any:
-    """``1/(w[j] - w[i])``, and 0 for equal ones."""
+def tied(w: Any) -> Any:
+    """Where two of some values are equal up to the rounding of a decomposition."""
+    size = np.abs(w)
+    if 0 not in w.shape:
+        size = np.max(size, axis=-1, keepdims=True)
+    room = (8 + w.shape[-1]) * float(np.finfo(w.dtype).eps) * size
     gap = w[..., None, :] - w[..., :, None]
-    return np.where(gap == 0, 0.0, 1.0 / np.where(gap == 0, 1.0, gap))
+    return (np.abs(gap) <= room[..., None]) & (unit_like(gap) == 0)
+
+
+def gaps(w: Any, equal: Any) -> Any:
+    """``1/(w[j] - w[i])``, and 0 for the same and for equal ones."""
+    gap = w[..., None, :] - w[..., :, None]
+    none = equal | (unit_like(gap) != 0)
+    return np.where(none, 0.0, 1.0 / np.where(none, 1.0, gap))
+
+
+def asked_apart(equal: Any, ct: Any) -> Any:
+    """Where cotangents of values that are equal differ: each is asked for by itself."""
+    one, other = ct[..., None, :], ct[..., :, None]
+    most = float(np.finfo(ct.dtype).eps) ** 0.5 * (np.abs(one) + np.abs(other))
+    return np.any(equal & ~(np.abs(one - other) <= most), axis=-2)
+
+
+def asked(dv: Any) -> Any:
+    """Whether one of two vectors has a cotangent."""
+    some = np.any(dv != 0, axis=-2)
+    return some[..., None, :] | some[..., :, None]
+
+
+def moved_apart(equal: Any, inner: Any) -> Any:
+    """Which of equal values a change ``inner``, between their vectors, moves apart or turns."""
+    size = np.abs(inner)
+    most = size
+    for _ in range(2 if 0 not in inner.shape else 0):
+        most = np.max(most, axis=-1)
+    room = 64 * float(np.finfo(size.dtype).eps) * most[..., None, None]
+    own = np.diagonal(inner, axis1=-2, axis2=-1).real
+    shift = np.abs(own[..., None, :] - own[..., :, None])
+    return np.any(equal & ~((size <= room) & (shift <= room)), axis=-2)
 
 
 def _eigen_parts(x: Any) -> tuple[Any, Any]:
@@ -246,16 +282,23 @@ def _eigen_parts(x: Any) -> tuple[Any, Any]:
 
 
 def _eigh_vjp(ct: Any, y: Any, a: Any) -> Any:
+    # Where eigenvalues are equal their vectors turn, and what depends on it has no derivative;
+    # what does not, a function of the matrix, is differentiated as a whole (_rewrite/_spectral).
     (w, v), (dw, dv) = _eigen_parts(y), _eigen_parts(ct)
-    inner = gaps(w) * (adjoint(v) @ dv) + unit_like(a) * dw[..., None, :]
+    equal, turned = tied(w), adjoint(v) @ dv
+    inner = np.where(equal & asked(dv), np.nan, gaps(w, equal) * turned)
+    dw = np.where(asked_apart(equal, dw), np.nan, dw)
+    inner = inner + unit_like(a) * dw[..., None, :]
     return (conjugated(symmetric(v @ inner @ adjoint(v))),)
 
 
 def _eigh_jvp(t: Any, y: Any, a: Any) -> Any:
     w, v = _eigen_parts(y)
     inner = adjoint(v) @ conjugated(symmetric(t[0])) @ v
-    dw = np.diagonal(inner, axis1=-2, axis2=-1).real
-    dv = v @ (gaps(w) * inner)
+    equal = tied(w)
+    apart = moved_apart(equal, inner)
+    dw = np.where(apart, np.nan, np.diagonal(inner, axis1=-2, axis2=-1).real)
+    dv = np.where(apart[..., None, :], np.nan, v @ (gaps(w, equal) * inner))
     return np.concatenate([dw[..., None, :], swapped(dv)], axis=-2)
 
 
@@ -267,5 +310,5 @@ EIGH: ArrayOp = define(
         helpers=(eigen_pairs,)),
     Evidence(exact=Exact(exactly.eigen, symmetric=True, vectors=exactly.eigen_vectors)),
     Words("eigenvalues of symmetric matrices, above the eigenvectors as rows",
-        convention="symmetric perturbations; no share of what turns vectors of equal eigenvalues"),
+        convention="symmetric perturbations; nan where vectors or single ones of equal eigenvalues are asked for"),
 )  # fmt: skip

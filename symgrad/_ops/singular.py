@@ -100,7 +100,7 @@ def _turning(s: Any) -> tuple[Any, Any]:
     """
     both = s[..., None, :] + s[..., :, None]
     apart = np.abs(s[..., None, :] - s[..., :, None]) > 8 * np.finfo(s.dtype).eps * both
-    return np.where(apart, 0.5 * gaps(s), 0.0), 0.5 * _inverse(both)
+    return 0.5 * gaps(s, ~apart), 0.5 * _inverse(both)
 
 
 def _less_turn(x: Any, z: Any, weight: Any) -> Any:

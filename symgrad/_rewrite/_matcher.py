@@ -266,6 +266,7 @@ class Way:
 
     ``pull(ct)`` gives a cotangent for each of ``operands``; ``push(tangents)``, with None for
     zero, the tangent of the result. ``support`` is as in a record; elementwise ways need none.
+    Derivatives by the nodes in ``rest`` go through the steps, with those in ``fixed`` constant.
     """
 
     operands: tuple[Node, ...]
@@ -273,6 +274,8 @@ class Way:
     push: Callable[[Sequence[Any]], Any]
     elementwise: bool = True
     support: Callable[[Any], Sequence[Any]] | None = None
+    rest: tuple[Node, ...] = ()
+    fixed: frozenset[Node] = frozenset()
 
 
 @dataclass(frozen=True)
