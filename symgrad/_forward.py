@@ -42,7 +42,7 @@ def push_forward(
     found = {x: Guarded(t) for x, t in tangents.items()}
     results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
     order = carrying(topological(outputs), outputs)
-    ways = {**shortcuts(order, list(tangents)), **spectral_ways(order, list(tangents), fixed)}
+    ways = spectral_ways(order, list(tangents), shortcuts(order, list(tangents)), fixed)
     with within():
         for node in order:
             if node.op.kind in PROJECTIONS and node.operands[0] in results:
@@ -55,7 +55,7 @@ def push_forward(
                 continue
             way = ways.get(node)
             given = [found.get(x) for x in (node if way is None else way).operands]
-            beside = {} if way is None else {x: found[x] for x in way.rest if x in found}
+            beside = {} if way is None else {x: found[x] for x in way.beside if x in found}
             if all(t is None for t in given) and not beside:
                 continue
             at(node.where)
@@ -69,7 +69,8 @@ def push_forward(
             if beside:
                 assert way is not None
                 through = {x: settled(t) for x, t in beside.items()}
-                [more] = push_forward([node], through, {*fixed, *way.fixed})
+                root, other = way.detour(node)
+                [more] = push_forward([root], through, {*fixed, *other})
                 parts = [t for t in (tangent, None if more is None else Guarded(more)) if t]
                 tangent = added(parts, in_turn) if parts else None
             if tangent is not None:

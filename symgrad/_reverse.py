@@ -102,16 +102,17 @@ def pull_back_guarded(
 
 def _walk_back(
     outputs: Sequence[Node], cotangents: Sequence[Guarded | None], wrt: Sequence[Node],
-    inner: bool, fixed: Collection[Node] = (),
+    inner: bool, fixed: Collection[Node] | None = None,
 ) -> dict[Node, Guarded]:  # fmt: skip
+    """Return the cotangents of ``wrt``; with nodes ``fixed``, what flows no further than there."""
     order = topological(outputs)
     numbers = now().numbers
     if numbers is not None:  # the order in which eager tensors go back
         order.sort(key=lambda node: numbers.get(node, -1))
-    active = dependents(order, wrt, fixed)
+    active = dependents(order, wrt, fixed or ())
     ways = shortcuts(order, wrt) if numbers is None else _ways_apart(order, wrt)
     if numbers is None:
-        ways = {**ways, **spectral_ways(order, wrt, fixed)}
+        ways = spectral_ways(order, wrt, ways, fixed or ())
     pending: dict[Node, list[Guarded]] = {}
     for node, given in zip(outputs, cotangents, strict=True):
         if given is not None and node in active:
@@ -136,18 +137,21 @@ def _walk_back(
             results.setdefault(node.operands[0], {})[node] = Guarded(settled(ct), ct.guard)
         if node in wanted:
             found[node] = Guarded(settled(ct), ct.guard)
+            if fixed is not None:
+                continue
         if not node.operands or node.op.kind in PROJECTIONS:
             continue
         if node in ways:
             way = ways[node]
-            operands = way.operands
-            passed = _past(way, node, ct, active, inner)
-            beside = [x for x in way.rest if x in active]
+            beside = [x for x in way.beside if x in active]
             if beside:
-                whole = Guarded(settled(ct), ct.guard)
-                others = _walk_back([node], [whole], beside, True, {*fixed, *way.fixed})
+                root, other = way.detour(node)
+                whole = [Guarded(settled(ct), ct.guard)]
+                others = _walk_back([root], whole, beside, True, {*(fixed or ()), *other})
                 for operand, part in others.items():
                     pending.setdefault(operand, []).append(part)
+            operands = way.operands
+            passed = _past(way, node, ct, active, inner)
         else:
             operands = node.operands
             passed = _rule(node, ct, active, inner)

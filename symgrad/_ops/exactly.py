@@ -176,6 +176,37 @@ def determinant(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     return [_determinant(read(0))]
 
 
+def _without(a: Rows, i: int, j: int) -> Rows:
+    return [[x for l, x in enumerate(row) if l != j] for k, row in enumerate(a) if k != i]
+
+
+def cofactors(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """The cofactors: determinants of what is left without a row and a column."""
+    a = read(0)
+    n = range(len(a))
+    return [(-1) ** (i + j) * _minor(context, _without(a, i, j)) for i in n for j in n]
+
+
+def _minor(context: Any, a: Rows) -> Any:
+    return _determinant(a) if a else context.one
+
+
+def cofactor_change(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """The derivative of the cofactors along a matrix, by smaller minors."""
+    a, e = read(0), read(2)
+    n = range(len(a))
+    found = []
+    for i in n:
+        for j in n:
+            left, along = _without(a, i, j), _without(e, i, j)
+            m = range(len(left))
+            found.append((-1) ** (i + j) * sum((
+                (-1) ** (k + l) * along[k][l] * _minor(context, _without(left, k, l))
+                for k in m for l in m
+            ), context.zero))  # fmt: skip
+    return found
+
+
 def log_determinant(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     """The logarithm of the determinant's absolute value."""
     return [context.ln(abs(_determinant(read(0))))]

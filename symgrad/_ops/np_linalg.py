@@ -185,7 +185,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return swapped(inverse_transpose(x, LU(x)))
 
 
-@composite(np.linalg.det, convention="the derivative at a singular matrix is nan")
+@composite(np.linalg.det, convention="the derivative at a singular complex matrix is nan")
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Determinant of matrices."""
     x = matrix(a, "det")
@@ -195,7 +195,9 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 
 
 @composite(
-    linalg.det, name="scipy.linalg.det", convention="the derivative at a singular matrix is nan"
+    linalg.det,
+    name="scipy.linalg.det",
+    convention="the derivative at a singular complex matrix is nan",
 )
 def scipy_det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Determinant of matrices, in double precision."""

@@ -266,7 +266,8 @@ class Way:
 
     ``pull(ct)`` gives a cotangent for each of ``operands``; ``push(tangents)``, with None for
     zero, the tangent of the result. ``support`` is as in a record; elementwise ways need none.
-    Derivatives by the nodes in ``rest`` go through the steps, with those in ``fixed`` constant.
+    Derivatives by the nodes in ``beside`` are those of ``instead``, which is equal to the node,
+    or those through the node's own steps with the nodes in ``fixed`` constant.
     """
 
     operands: tuple[Node, ...]
@@ -274,8 +275,18 @@ class Way:
     push: Callable[[Sequence[Any]], Any]
     elementwise: bool = True
     support: Callable[[Any], Sequence[Any]] | None = None
-    rest: tuple[Node, ...] = ()
+    beside: tuple[Node, ...] = ()
     fixed: frozenset[Node] = frozenset()
+    instead: Node | None = None
+
+    def detour(self, node: Node) -> tuple[Node, frozenset[Node]]:
+        """Return what is differentiated by ``beside``, and what is constant in it."""
+        return (node, self.fixed) if self.instead is None else (self.instead, frozenset())
+
+
+def equal_to(node: Node, beside: Iterable[Node]) -> Way:
+    """Return the way by another node that is equal."""
+    return Way((), lambda ct: (), lambda _: None, beside=tuple(beside), instead=node)
 
 
 @dataclass(frozen=True)

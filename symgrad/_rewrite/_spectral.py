@@ -36,7 +36,7 @@ from .._graph import Literal, Node
 from .._op import registry
 from .._ops.linear import unit_like
 from .._trace import Traced, as_node, partials
-from ._matcher import Way
+from ._matcher import Way, equal_to
 
 OPS = registry.ops
 DECOMPOSITION = "Eigh"
@@ -434,9 +434,10 @@ def _product(a: Form, b: Form) -> tuple[Term, ...]:
 
 
 def spectral_ways(
-    order: Sequence[Node], wrt: Collection[Node], fixed: Collection[Node] = ()
-) -> dict[Node, Way]:
-    """Return the nodes that are functions of symmetric matrices, and how they are differentiated.
+    order: Sequence[Node], wrt: Collection[Node], ways: Mapping[Node, Way],
+    fixed: Collection[Node] = (),
+) -> Mapping[Node, Way]:  # fmt: skip
+    """Return ways past formulas with those past functions of symmetric matrices.
 
     Parameters
     ----------
@@ -444,20 +445,52 @@ def spectral_ways(
         The graph's nodes, operands first.
     wrt:
         What is differentiated by; no way leads past it.
+    ways:
+        Ways past other formulas. None leads to eigenvalues past a function of the matrix.
     fixed:
         Decompositions that are constants.
     """
     if not any(x.op.name == DECOMPOSITION for x in order):
-        return {}
+        return ways
     analysis = Analysis(order, fixed)
+    forms = analysis.forms
+    found = {
+        node: way for node, way in ways.items()
+        if node in forms or forms.keys().isdisjoint(way.operands)
+    }  # fmt: skip
     barred = frozenset(x for x in wrt if x.operands)
-    ways = {}
     for node, form in analysis.sums.items():
         if node.dtype.kind == "f":
-            found = _found(analysis, node, form, barred)
-            if found is not None:
-                ways[node] = found
-    return ways
+            way = _found(analysis, node, form, barred)
+            if way is not None:
+                found[node] = way
+    for node in order:
+        if node.op.name == "Prod" and node.operands[0] in forms:
+            way = _product_way(analysis, node, barred)
+            if way is not None:
+                found[node] = way
+    return found
+
+
+def _product_way(analysis: Analysis, node: Node, barred: Collection[Node]) -> Way | None:
+    """Return the way past the product of a function of eigenvalues: that of a determinant."""
+    [x] = node.operands
+    form = analysis.forms[x]
+    inner, outer = _between(node, analysis)
+    if not form.function or not barred.isdisjoint(inner) or form.axes[-1] is None:
+        return None
+    reads = list(_Product.values(analysis, x, form.axes))
+    *batch, k = form.axes
+    if any(read != (tuple(batch), k) for read in reads) or len(analysis.spectral(form.axes)) > 1:
+        return None
+    if node.params["axes"] != (x.ndim - 1,) or analysis.matrix(k) is None:
+        return None
+    matrix = analysis.matrix(k)
+    assert matrix is not None
+    y = Traced(matrix)
+    rows = y[..., 1:, :]
+    whole = np.swapaxes(rows, -1, -2) * Traced(x)[..., None, :] @ rows
+    return equal_to(as_node(np.linalg.det(whole)), (matrix.operands[0], *outer))
 
 
 def _found(analysis: Analysis, node: Node, form: Form, barred: Collection[Node]) -> Way | None:
@@ -481,7 +514,7 @@ def _found(analysis: Analysis, node: Node, form: Form, barred: Collection[Node])
     whole = _Sum(node, matrix, form.axes, terms)
     rest = tuple(x for x in outer if not isinstance(x, Literal))
     return Way(
-        (matrix.operands[0],), whole.pull, whole.push, elementwise=False, rest=rest,
+        (matrix.operands[0],), whole.pull, whole.push, elementwise=False, beside=rest,
         fixed=frozenset((matrix,)),
     )  # fmt: skip
 
@@ -573,7 +606,7 @@ class _Product:
                 pairs[k].append(f)
                 note(k, tuple(batch))
             elif f.kind == "function":
-                for batch, k in cls._values(analysis, f.node, f.axes):
+                for batch, k in cls.values(analysis, f.node, f.axes):
                     note(k, batch)
         if any(len(p) not in (0, 2) for p in pairs.values()):
             raise Other
@@ -592,9 +625,7 @@ class _Product:
         return tuple(None if e[2] is None else next(whole) for e in node.params["region"])
 
     @classmethod
-    def _values(
-        cls, analysis: Analysis, node: Node, axes: Labels
-    ) -> Iterator[tuple[Labels, Label]]:
+    def values(cls, analysis: Analysis, node: Node, axes: Labels) -> Iterator[tuple[Labels, Label]]:
         """Yield where a function reads eigenvalues: the labels before the spectral one, and it."""
         stack, seen = [(node, axes)], set()
         while stack:

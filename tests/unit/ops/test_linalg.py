@@ -82,6 +82,8 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
         for lower, trans, unit in itertools.product([False, True], repeat=3)
     ],
     "Det": [(pair(well(3, 3)), {}), (pair(r((2, 2, 2))), {})],
+    "Cofactors": [(pair(well(3, 3)), {}), (pair(r((2, 2, 2))), {})],
+    "CofactorChange": [((*pair(well(3, 3)), r((3, 3))), {}), ((*pair(r((2, 2, 2))), r((2, 2, 2))), {})],
     "LogAbsDet": [(pair(well(3, 3)), {}), (pair(r((2, 2, 2))), {})],
     "SignDet": [(pair(r((3, 3))), {}), (pair(r((4, 2, 2))), {})],
     "Cholesky": [((definite(3),), {}), ((definite(2, 2),), {})],
@@ -146,6 +148,8 @@ KNOWN = {
     "Solve": (1,),
     "Det": (1,),
     "LogAbsDet": (1,),
+    "Cofactors": (1,),
+    "CofactorChange": (1,),
     "ComplexLogDet": (1,),
     "ComplexSolve": (1,),
     "PseudoInverse": (1,),
@@ -165,7 +169,7 @@ def test_every_routine_has_a_case() -> None:
 def remade(op: Op, operands: Any, params: Any) -> Any:
     """Carry out an op with what it is given of its first operand computed anew."""
     a, *rest = operands
-    if op.name in ("Solve", "Det", "LogAbsDet"):
+    if op.name in ("Solve", "Det", "LogAbsDet", "Cofactors", "CofactorChange"):
         rest[0] = lu_factors(a)
     if op.name in ("ComplexLogDet", "ComplexSolve"):
         rest[0] = complex_lu_factors(a)
