@@ -155,15 +155,15 @@ COMPLEX_EIGH = complex_twin(
     "ComplexEigh", EIGH, Written(write_eigh, (3, 3), pairs=True),
     "eigenvalues of Hermitian matrices, above the eigenvectors of the transposes as rows",
     eigen_pairs,
-    "Hermitian perturbations; vectors do not turn in the complex plane, nor among each other "
-    "for equal eigenvalues",
+    "Hermitian perturbations; vectors do not turn in the complex plane; nan where single ones of "
+    "equal eigenvalues, or their vectors, are asked for",
 )  # fmt: skip
 COMPLEX_SVD = complex_twin(
     "ComplexSVD", SVD, Written(write_svd, (3, 2), pairs=True),
     "singular values and vectors of complex matrices: U, s and the adjoint of V, one behind the "
     "other", singular_parts,
-    "columns of U do not turn in the complex plane, nor vectors of equal singular values among "
-    "each other; 1/0 counts as 0",
+    "columns of U do not turn in the complex plane; nan where single ones of equal values, or "
+    "their vectors, are asked for",
 )  # fmt: skip
 COMPLEX_PINV = complex_twin(
     "ComplexPseudoInverse", PINV, Composed(lambda a, value: value),

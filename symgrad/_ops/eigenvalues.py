@@ -18,11 +18,12 @@ from .._late import lapack
 from .._op import ArrayOp, Code, Evidence, Exact, Products, Routine, Words, Written, define
 from . import exactly
 from .complex_factorizations import as_complex, as_pairs
+from .factorizations import asked, asked_apart, gaps, moved_apart, tied
 from .linear import adjoint, batched_alike, no_formula, swapped, unit_like
 from .np_common import conjugated, iota, join_pairs, join_parts, packed
 from .operands import Cores
 
-CONVENTION = "nan or infinities where eigenvalues meet"
+CONVENTION = "nan where single ones of equal eigenvalues, or their vectors, are asked for"
 
 
 def general_eigen_pairs(a: Any) -> Any:
@@ -137,11 +138,12 @@ def _parts(pairs: Any) -> tuple[Any, Any]:
     return z[..., 0, :], swapped(z[..., 1:, :])
 
 
-def _gaps(w: Any) -> Any:
-    """``1/(w[j] - w[i])``, and 0 on the diagonal."""
-    gap = w[..., None, :] - w[..., :, None]
-    one = unit_like(gap)
-    return (1.0 - one) / (gap + one)
+def _lost(equal: Any, v: Any) -> Any:
+    """Whether a matrix has too few vectors for equal eigenvalues; nothing is known there."""
+    found = equal & (np.abs(adjoint(v) @ v) > 1.0 - 1e-6)
+    for _ in range(2):
+        found = np.any(found, axis=-1)
+    return found[..., None, None]
 
 
 def _largest(v: Any) -> Any:
@@ -171,8 +173,13 @@ def _vjp(ct: Any, y: Any, a: Any) -> Any:
     along = _sums(conjugated(v) * dv)
     turned = along.imag / _sums(chosen * v.real)
     dv = dv - along.real * v - 1j * (chosen * turned)
-    inner = conjugated(_gaps(w)) * (adjoint(v) @ dv) + unit_like(v) * dw[..., None, :]
+    equal = tied(w)
+    inner = conjugated(gaps(w, equal)) * (adjoint(v) @ dv)
+    inner = np.where(equal & asked(dv), np.nan, inner)
+    dw = np.where(asked_apart(equal, dw), np.nan, dw)
+    inner = inner + unit_like(v) * dw[..., None, :]
     found = swapped(np.linalg.solve(adjoint(v), inner @ adjoint(v)))
+    found = np.where(_lost(equal, v), np.nan, found)
     return (packed(found) if a.ndim == y.ndim else found.real,)
 
 
@@ -180,11 +187,14 @@ def _jvp(t: Any, y: Any, a: Any) -> Any:
     w, v = _parts(y)
     change = join_pairs(t[0]) if a.ndim == y.ndim else t[0]
     inner = np.linalg.solve(v, swapped(change) @ v)
-    dv = v @ (_gaps(w) * inner)
+    equal = tied(w)
+    inner = np.where(_lost(equal, v), np.nan, inner)
+    apart = moved_apart(equal, inner)
+    dv = np.where(apart[..., None, :], np.nan, v @ (gaps(w, equal) * inner))
     chosen = _largest(v)
     turned = _sums(chosen * dv.imag) / _sums(chosen * v.real)
     dv = dv - _sums(conjugated(v) * dv).real * v - 1j * (turned * v)
-    dw = np.diagonal(inner, axis1=-2, axis2=-1)
+    dw = np.where(apart, np.nan, np.diagonal(inner, axis1=-2, axis2=-1))
     if a.ndim != y.ndim:
         dw, dv = _real_where(w, dw), _real_where(w[..., None, :], dv)
     return packed(np.concatenate([dw[..., None, :], swapped(dv)], axis=-2))

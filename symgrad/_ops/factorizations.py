@@ -160,6 +160,12 @@ def beside(q: Any, x: Any) -> Any:
     return x
 
 
+def _over_adjoint(x: Any, r: Any) -> Any:
+    """``x @ inv(adjoint(r))``, of columns of zeros 0 also if the matrix is singular."""
+    unused = np.all(x == 0, axis=-2) & (np.diagonal(r, axis1=-2, axis2=-1) == 0)
+    return _over(x, r + unit_like(r) * unused[..., None, :], lower=False, conjugate=True)
+
+
 def _qr_vjp(ct: Any, y: Any, a: Any) -> Any:
     # The textbooks' (dQ + Q@copyltu(R@dR.T - dQ.T@Q))@inv(R).T, with what cancels left out:
     # a triangle whose rounding the inverse would magnify.
@@ -167,8 +173,8 @@ def _qr_vjp(ct: Any, y: Any, a: Any) -> Any:
     (q, r), (dq, dr) = _parts(y, n), _parts(ct, n)
     dr = _real_diagonal(np.triu(dr))
     skew = r @ adjoint(dr) + adjoint(q) @ dq
-    low = _over(_below(skew - adjoint(skew)), r, lower=False, conjugate=True)
-    return (q @ (dr + low) + _over(beside(q, dq), r, lower=False, conjugate=True),)
+    low = _over_adjoint(_below(skew - adjoint(skew)), r)
+    return (q @ (dr + low) + _over_adjoint(beside(q, dq), r),)
 
 
 def _qr_jvp(t: Any, y: Any, a: Any) -> Any:
@@ -235,14 +241,18 @@ def widen(r: Any, target: str, source: str, count: Any) -> None:
     r.loop(r.size(count), copy)
 
 
-def tied(w: Any) -> Any:
-    """Where two of some values are equal up to the rounding of a decomposition."""
+def rounding(w: Any) -> Any:
+    """Return by how much values of a decomposition may be off, with an axis of one."""
     size = np.abs(w)
     if 0 not in w.shape:
         size = np.max(size, axis=-1, keepdims=True)
-    room = (8 + w.shape[-1]) * float(np.finfo(w.dtype).eps) * size
+    return (8 + w.shape[-1]) * float(np.finfo(w.dtype).eps) * size
+
+
+def tied(w: Any) -> Any:
+    """Where two of some values are equal up to rounding."""
     gap = w[..., None, :] - w[..., :, None]
-    return (np.abs(gap) <= room[..., None]) & (unit_like(gap) == 0)
+    return (np.abs(gap) <= rounding(w)[..., None]) & (unit_like(gap) == 0)
 
 
 def gaps(w: Any, equal: Any) -> Any:
@@ -261,8 +271,13 @@ def asked_apart(equal: Any, ct: Any) -> Any:
 
 def asked(dv: Any) -> Any:
     """Whether one of two vectors has a cotangent."""
-    some = np.any(dv != 0, axis=-2)
+    some = is_asked(dv)
     return some[..., None, :] | some[..., :, None]
+
+
+def is_asked(dv: Any) -> Any:
+    """Which vectors have a cotangent."""
+    return np.any(dv != 0, axis=-2)
 
 
 def moved_apart(equal: Any, inner: Any) -> Any:
@@ -310,5 +325,6 @@ EIGH: ArrayOp = define(
         helpers=(eigen_pairs,)),
     Evidence(exact=Exact(exactly.eigen, symmetric=True, vectors=exactly.eigen_vectors)),
     Words("eigenvalues of symmetric matrices, above the eigenvectors as rows",
-        convention="symmetric perturbations; nan where vectors or single ones of equal eigenvalues are asked for"),
+        convention="symmetric perturbations; nan where single ones of equal eigenvalues, or their "
+        "vectors, are asked for"),
 )  # fmt: skip

@@ -21,9 +21,7 @@ from .singular import PINV, SVD, svd_parts
 # ---------------------------------------------------------------- singular values
 
 _SVDResult = type(np.linalg.svd(np.eye(1)))
-_SINGULAR_VALUES = (
-    "no share of what turns vectors of equal singular values, those beyond the values among them"
-)
+_SINGULAR_VALUES = "nan where vectors of equal singular values are asked for, other than in sums"
 
 
 def _svd(x: Any, full: bool = False) -> tuple[Any, Any, Any]:
@@ -197,7 +195,7 @@ def roots(p: Any) -> Any:
 
 _EighResult = type(np.linalg.eigh(np.eye(1)))
 
-_TURNED = f"{SYMMETRIC}; no share of what turns vectors of equal eigenvalues"
+_TURNED = f"{SYMMETRIC}; nan where vectors of equal eigenvalues are asked for, other than in sums"
 
 
 def _triangle_of(a: Any, uplo: str, name: str) -> Any:
@@ -241,9 +239,10 @@ def scipy_eigh(
     factor = cholesky_factor(b, lower)
     factor = factor if lower else adjoint(factor)
     x = matrix(a, "eigh")
-    part = np.tril(x) if lower else adjoint(np.triu(x))
-    part = part - 0.5 * (part * unit_like(part))  # with half of the diagonal
-    half = solve_triangular(factor, part + adjoint(part), lower=True)
+    part = np.tril(x, -1) if lower else adjoint(np.triu(x, 1))
+    read, mean = part + adjoint(part) + x * unit_like(x), 0.5 * (x + adjoint(x))
+    whole = np.where(read == mean, mean, read)  # of a symmetric matrix symmetric perturbations
+    half = solve_triangular(factor, whole, lower=True)
     w, v = eigh(solve_triangular(factor, adjoint(half), lower=True))
     return w if eigvals_only else (w, solve_triangular(factor, v, trans="C", lower=True))
 

@@ -26,8 +26,19 @@ from .._op import (
     Written,
     define,
 )
+from .._shapes import as_dim
 from . import exactly
-from .factorizations import beside, gaps, widen
+from .factorizations import (
+    asked,
+    asked_apart,
+    beside,
+    gaps,
+    is_asked,
+    moved_apart,
+    rounding,
+    tied,
+    widen,
+)
 from .linear import adjoint, batched_alike, in_pairs, no_formula, unit_like
 from .movement import RESHAPE
 from .operands import Cores
@@ -92,15 +103,25 @@ def _spanning(q: Any, dq: Any, k: Any) -> tuple[Any, Any]:
     return q, dq - rest @ (adjoint(drest) @ q)
 
 
-def _turning(s: Any) -> tuple[Any, Any]:
+def _turning(s: Any, equal: Any) -> tuple[Any, Any]:
     """Half of ``1/(s[j] - s[i])`` and of ``1/(s[j] + s[i])``, with 0 for 1/0.
 
     How vectors turn is a quotient by ``s[j]**2 - s[i]**2``, whose partial fractions do not cancel.
-    Values that differ by rounding alone, as those of a multiple of a rotation, count as equal.
     """
     both = s[..., None, :] + s[..., :, None]
-    apart = np.abs(s[..., None, :] - s[..., :, None]) > 8 * np.finfo(s.dtype).eps * both
-    return 0.5 * gaps(s, ~apart), 0.5 * _inverse(both)
+    return 0.5 * gaps(s, equal), 0.5 * _inverse(both)
+
+
+def _leaving(a: Any, s: Any, wide: bool, some: Any) -> tuple[Any, Any]:
+    """Return 1/s for the vectors of either side that leave the space which they span.
+
+    Of a value 0 they have no derivative, if they do not span all: nan, for ``some`` of them.
+    """
+    none, inverse = s <= rounding(s), _inverse(s)
+    square = as_dim(a.shape[-1]) == as_dim(a.shape[-2])
+    lost = [np.where(none, 0.0 if square else np.where(x, np.nan, 0.0), inverse) for x in some]
+    held = np.where(none, 0.0, inverse)
+    return (held, lost[1]) if wide else (lost[0], held)
 
 
 def _less_turn(x: Any, z: Any, weight: Any) -> Any:
@@ -113,31 +134,41 @@ def _less_turn(x: Any, z: Any, weight: Any) -> Any:
 def _svd_vjp(ct: Any, y: Any, a: Any, wide: bool, full: bool) -> Any:
     sizes = _svd_sizes(a, wide, full)
     (u, s, vh), (du, ds, dvh) = svd_parts(y, *sizes), svd_parts(ct, *sizes)
-    v, dv, inverse = adjoint(vh), adjoint(dvh), _inverse(s)
+    v, dv = adjoint(vh), adjoint(dvh)
     if full:
         (u, du), (v, dv) = _spanning(u, du, sizes[2]), _spanning(v, dv, sizes[2])
         vh = adjoint(v)
-    (near, far), left, right = _turning(s), adjoint(u) @ du, vh @ dv
+    equal = tied(s)
+    (near, far), left, right = _turning(s, equal), adjoint(u) @ du, vh @ dv
     left, right = left - adjoint(left), right - adjoint(right)
-    inner = near * (left + right) + far * (left - right) + unit_like(left) * ds[..., None, :]
-    inner = _less_turn(inner, left + right, 0.25 * inverse)
+    ds = np.where(asked_apart(equal, ds), np.nan, ds)
+    inner = near * (left + right) + far * (left - right)
+    inner = np.where(equal & (asked(du) | asked(dv)), np.nan, inner)
+    inner = inner + unit_like(left) * ds[..., None, :]
+    inner = _less_turn(inner, left + right, 0.25 * _inverse(s))
+    by_left, by_right = _leaving(a, s, wide, (is_asked(du), is_asked(dv)))
     total = u @ inner @ vh
     # What lies outside of the spaces that U and V span.
-    total = total + (beside(u, du) * inverse[..., None, :]) @ vh
-    return (total + (u * inverse[..., None, :]) @ adjoint(beside(v, dv)),)
+    total = total + (beside(u, du) * by_left[..., None, :]) @ vh
+    return (total + (u * by_right[..., None, :]) @ adjoint(beside(v, dv)),)
 
 
 def _svd_jvp(t: Any, y: Any, a: Any, wide: bool, full: bool) -> Any:
     m, n, k, _ = sizes = _svd_sizes(a, wide, full)
     every, s, vh = svd_parts(y, *sizes)
-    u, v, inverse = every[..., :k], adjoint(vh)[..., :k], _inverse(s)
-    near, far = _turning(s)
+    u, v = every[..., :k], adjoint(vh)[..., :k]
+    equal = tied(s)
+    near, far = _turning(s, equal)
     inner = adjoint(u) @ t[0] @ v
     ds = np.diagonal(inner, axis1=-2, axis2=-1).real
+    ds = np.where(moved_apart(equal, inner + adjoint(inner)), np.nan, ds)
     both, apart = near * (inner + adjoint(inner)), far * (inner - adjoint(inner))
-    both, inverse = _less_turn(both, inner, 0.5 * inverse), inverse[..., None, :]
-    du = u @ (both + apart) + (beside(u, t[0]) @ v) * inverse
-    dv = v @ (both - apart) + (beside(v, adjoint(t[0])) @ u) * inverse
+    both = _less_turn(both, inner, 0.5 * _inverse(s))
+    by_left, by_right = _leaving(a, s, wide, (True, True))
+    lost = moved_apart(equal, inner)[..., None, :]
+    du = u @ (both + apart) + (beside(u, t[0]) @ v) * by_left[..., None, :]
+    dv = v @ (both - apart) + (beside(v, adjoint(t[0])) @ u) * by_right[..., None, :]
+    du, dv = np.where(lost, np.nan, du), np.where(lost, np.nan, dv)
     columns = rows = k
     if full:
         columns, rows = m, n
@@ -170,8 +201,8 @@ SVD: ArrayOp = define(
         helpers=(singular_parts,)),
     Evidence(exact=Exact(exactly.singular, vectors=exactly.singular_vectors)),
     Words("singular values and vectors: U, s and the transpose of V, one behind the other",
-        convention="no share of what turns vectors of equal singular values, those beyond the "
-        "values among them; 1/0 counts as 0"),
+        convention="nan where single ones of equal values, or their vectors, are asked for; those "
+        "beyond the values do not turn among each other"),
 )  # fmt: skip
 
 

@@ -9,8 +9,8 @@ vectors and divided differences of f::
 
 which are sums over eigenvalues of the same kind. So one analysis serves all orders of derivatives.
 It carries forward, for each node that is made of a decomposition, a sum of products with a label
-for each axis, as ``einsum`` has letters. Labels along which eigenvalues are counted are *spectral*. A
-factor is
+for each axis, as ``einsum`` has letters. Labels along which eigenvalues are counted are
+*spectral*. A factor is
 
 - *vectors*, linear in v;
 - a *function*, elementwise in the eigenvalues along its spectral labels;
@@ -34,12 +34,18 @@ import numpy as np
 
 from .._graph import Literal, Node
 from .._op import registry
+from .._ops.factorizations import asked_apart, rounding, tied
 from .._ops.linear import unit_like
+from .._ops.np_common import iota
+from .._ops.singular import svd_parts
+from .._shapes import as_dim, hint
+from .._state import within
 from .._trace import Traced, as_node, partials
 from ._matcher import Way, equal_to
 
 OPS = registry.ops
-DECOMPOSITION = "Eigh"
+SYMMETRIC, SINGULAR = "Eigh", "SVD"
+DECOMPOSITIONS = (SYMMETRIC, SINGULAR)
 #: Sums of more terms, products of more factors are not looked at.
 MOST_TERMS, MOST_FACTORS = 8, 24
 
@@ -76,6 +82,55 @@ class Form(NamedTuple):
             return False
         [factor] = self.terms[0].factors
         return factor.kind == "function" and not factor.inverse and factor.axes == self.axes
+
+
+class Base(NamedTuple):
+    """Values or vectors as they are read from a decomposition.
+
+    Attributes
+    ----------
+    node, matrix:
+        What is read, and the decomposition.
+    side:
+        Of vectors "left" or "right"; None of values.
+    place:
+        The axis along which values are counted.
+    more:
+        Whether there are more vectors than values.
+    """
+
+    node: Node
+    matrix: Node
+    side: str | None
+    place: int
+    more: bool = False
+
+
+def _read_from(node: Node, matrix: Node) -> Base | None:
+    """Return what is read from eigenvalues above eigenvectors as rows."""
+    if node.op.name != "Slice":
+        return None
+    *lead, rows, columns = node.params["region"]
+    n = matrix.shape[-1]
+    if not all(_whole(r, d) for r, d in zip(lead, matrix.shape, strict=False)):
+        return None
+    if rows[0] == 0 and rows[2] is None and _whole(columns, n):
+        return Base(node, matrix, None, node.ndim - 1)
+    if rows[:2] == (1, 1) and rows[2] == n and columns[2] is not None:
+        return Base(node, matrix, "left", node.ndim - 2)
+    return None
+
+
+def singular_bases(matrix: Node) -> list[Base]:
+    """Return what is read from singular values and vectors, one behind the other."""
+    wide, full = matrix.params["wide"], matrix.params["full"]
+    m, n = Traced(matrix.operands[0]).shape[-2:]
+    u, s, vh = map(as_node, svd_parts(Traced(matrix), m, n, m if wide else n, full))
+    return [
+        Base(u, matrix, "left", u.ndim - 1, full and not wide),
+        Base(s, matrix, None, s.ndim - 1),
+        Base(vh, matrix, "right", vh.ndim - 2, full and wide),
+    ]
 
 
 class Other(Exception):  # noqa: N818  no error: what is looked at is nothing of this kind
@@ -155,14 +210,18 @@ class Analysis:
 
     def __init__(self, order: Sequence[Node], fixed: Collection[Node] = ()) -> None:
         self.forms: dict[Node, Form] = {}
+        #: Eigenvalues or singular values, and vectors, with their kinds and places of labels.
+        self.bases: dict[Node, Base] = {}
+        #: Labels of all vectors of a side, some of which belong to no singular value.
+        self.more: set[int] = set()
         #: Those without spectral labels.
         self.sums: dict[Node, Form] = {}
         self._upper: list[int] = []
         self._matrix: list[Node | None] = []
         self.behind: set[Node] = {
             x for x in order
-            if x.op.name == DECOMPOSITION and x not in fixed and x.dtype.kind == "f"
-            and x.shape[-1] != 1
+            if x.op.name in DECOMPOSITIONS and x not in fixed and x.dtype.kind == "f"
+            and 1 not in x.operands[0].shape[-2:]
         }  # fmt: skip
         for node in order:
             if self.behind.isdisjoint(node.operands):
@@ -223,7 +282,9 @@ class Analysis:
         def renamed(axes: Labels) -> Labels:
             for s in map(self.at, axes):
                 if s not in names:
-                    names[s] = self.label(self.matrix(s))
+                    names[s] = new = self.label(self.matrix(s))
+                    if s in self.more:
+                        self.more.add(new)
             return tuple(names[self.at(s)] for s in axes)
 
         return Form(renamed(form.axes), tuple(
@@ -270,20 +331,24 @@ class Analysis:
         return Form(axes, terms)
 
     def _base(self, node: Node) -> Form | None:
-        """Return the form of eigenvalues or eigenvectors that are read from a decomposition."""
-        matrix = node.operands[0]
-        if node.op.name != "Slice" or matrix.op.name != DECOMPOSITION or matrix not in self.behind:
+        """Return the form of values or vectors that are read from a decomposition."""
+        [matrix, *more] = node.operands
+        if matrix.op.name == SINGULAR and matrix in self.behind and not more:
+            for part in singular_bases(matrix):
+                self.bases[part.node] = part
+        if matrix.op.name == SYMMETRIC and matrix in self.behind and not more:
+            base = _read_from(node, matrix)
+            if base is None:
+                raise Other
+            self.bases[node] = base
+        if node not in self.bases:
             return None
-        *lead, rows, columns = node.params["region"]
-        n = matrix.shape[-1]
-        whole = all(_whole(r, d) for r, d in zip(lead, matrix.shape, strict=False))
-        batch = tuple(None if d == 1 else self.label() for d in matrix.shape[:-2])
-        k = self.label(matrix)
-        if whole and rows[0] == 0 and rows[2] is None and _whole(columns, n):
-            return self._single("function", node, (*batch, k))
-        if whole and rows[:2] == (1, 1) and rows[2] == n and columns[2] is not None:
-            return self._single("vectors", node, (*batch, k, self.label()))
-        raise Other
+        base = self.bases[node]
+        axes: list[Label] = [None if d == 1 else self.label() for d in node.shape]
+        axes[base.place] = self.label(base.matrix)
+        if base.more:
+            self.more.add(axes[base.place])  # type: ignore[arg-type]
+        return self._single("function" if base.side is None else "vectors", node, tuple(axes))
 
     @staticmethod
     def _single(kind: str, node: Node, axes: Labels) -> Form:
@@ -387,9 +452,12 @@ class Analysis:
             if _whole(entry, d):
                 axes.append(s)
                 continue
-            if s is None or self.matrix(s) is not None or form.axes.count(s) > 1:
+            if s is None or form.axes.count(s) > 1:
                 raise Other
-            label = None if entry[2] is None or entry[2] == 1 else self.label()
+            matrix = self.matrix(s)
+            if matrix is not None and not (self.at(s) in self.more and _with_values(entry, matrix)):
+                raise Other
+            label = None if entry[2] is None or entry[2] == 1 else self.label(matrix)
             if entry[2] is not None:
                 axes.append(label)
             names[s] = label
@@ -400,6 +468,12 @@ class Analysis:
         if form.function:
             return self._single("function", node, tuple(axes))
         return Form(tuple(axes), tuple(terms))
+
+
+def _with_values(entry: Any, matrix: Node) -> bool:
+    """Tell whether of all vectors those are taken that belong to singular values."""
+    m, n = matrix.operands[0].shape[-2:]
+    return _whole(entry, m if matrix.params["wide"] else n)
 
 
 def _whole(entry: Any, size: Any) -> bool:
@@ -450,7 +524,7 @@ def spectral_ways(
     fixed:
         Decompositions that are constants.
     """
-    if not any(x.op.name == DECOMPOSITION for x in order):
+    if not any(x.op.name in DECOMPOSITIONS for x in order):
         return ways
     analysis = Analysis(order, fixed)
     forms = analysis.forms
@@ -489,8 +563,10 @@ def _product_way(analysis: Analysis, node: Node, barred: Collection[Node]) -> Wa
     assert matrix is not None
     y = Traced(matrix)
     rows = y[..., 1:, :]
-    whole = np.swapaxes(rows, -1, -2) * Traced(x)[..., None, :] @ rows
-    return equal_to(as_node(np.linalg.det(whole)), (matrix.operands[0], *outer))
+    with within(simplify=None):
+        whole = np.swapaxes(rows, -1, -2) * Traced(x)[..., None, :] @ rows
+        other = as_node(np.linalg.det(whole))
+    return equal_to(other, (matrix.operands[0], *outer))
 
 
 def _found(analysis: Analysis, node: Node, form: Form, barred: Collection[Node]) -> Way | None:
@@ -511,8 +587,21 @@ def _found(analysis: Analysis, node: Node, form: Form, barred: Collection[Node])
             terms.append(_Product.of(analysis, matrix, term, tuple(outs)))
         except Other:
             return None
-    whole = _Sum(node, matrix, form.axes, terms)
     rest = tuple(x for x in outer if not isinstance(x, Literal))
+    if matrix.op.name == SINGULAR:
+        if all(term.is_trace for term in terms):
+            traces = _Traces(node, matrix, form.axes, terms)
+            return Way(
+                (matrix.operands[0],), traces.pull, traces.push, elementwise=False, beside=rest,
+                fixed=frozenset((matrix,)),
+            )  # fmt: skip
+        try:
+            with within(simplify=None):  # the matrix stays a step of it
+                other = _dilated(node, matrix, form.axes, terms)
+        except Other:
+            return None
+        return equal_to(other, (matrix.operands[0], *rest))
+    whole = _Sum(node, matrix, form.axes, terms)
     return Way(
         (matrix.operands[0],), whole.pull, whole.push, elementwise=False, beside=rest,
         fixed=frozenset((matrix,)),
@@ -526,7 +615,7 @@ def _between(node: Node, analysis: Analysis) -> tuple[set[Node], list[Node]]:
     stack = list(node.operands)
     while stack:
         x = stack.pop()
-        if x.op.name == DECOMPOSITION and x in analysis.behind:
+        if x.op.name in DECOMPOSITIONS and x in analysis.behind:
             inner.add(x)
         elif x in analysis.forms:
             if x not in inner:
@@ -602,9 +691,12 @@ class _Product:
 
         for f in term.factors:
             if f.kind == "vectors":
-                *batch, k, _ = cls._base_axes(f)
+                base, axes = cls._base_axes(analysis, f)
+                k = axes[base.place]
+                if k is None or k in analysis.more:
+                    raise Other
                 pairs[k].append(f)
-                note(k, tuple(batch))
+                note(k, axes[: len(axes) - 2])
             elif f.kind == "function":
                 for batch, k in cls.values(analysis, f.node, f.axes):
                     note(k, batch)
@@ -617,12 +709,14 @@ class _Product:
         return cls(analysis, term.sign, {k: tuple(p) for k, p in pairs.items()}, batches, rest, out)
 
     @staticmethod
-    def _base_axes(factor: Factor) -> Labels:
+    def _base_axes(analysis: Analysis, factor: Factor) -> tuple[Base, Labels]:
+        """Return the vectors that a factor is a part of, and the labels of their axes."""
         node, axes = factor.node, factor.axes
-        while node.operands[0].op.name != DECOMPOSITION:
+        while node not in analysis.bases:
+            if node.op.name not in ("Slice", "Transpose", "Reshape", "Broadcast"):
+                raise Other
             [(node, axes)] = _down(node, axes)
-        whole = iter(axes)
-        return tuple(None if e[2] is None else next(whole) for e in node.params["region"])
+        return analysis.bases[node], axes
 
     @classmethod
     def values(cls, analysis: Analysis, node: Node, axes: Labels) -> Iterator[tuple[Labels, Label]]:
@@ -633,10 +727,15 @@ class _Product:
             if (x, own) in seen or x not in analysis.forms:
                 continue
             seen.add((x, own))
-            if x.operands[0].op.name == DECOMPOSITION:
+            if x in analysis.bases:
                 yield own[:-1], own[-1]
             elif x.op.kind != "reduce":
                 stack.extend(_down(x, own))
+
+    @property
+    def is_trace(self) -> bool:
+        """Whether it is a sum of functions of values, without vectors."""
+        return not any(self.pairs.values())
 
     # ------------------------------------------------ derivatives
 
@@ -649,6 +748,13 @@ class _Product:
             _value(f) for k, pair in self.pairs.items() if k != label for f in pair
         ] + self._factors(label)
 
+    def slopes(self, w: Any) -> Iterator[tuple[int, list[Labelled]]]:
+        """Yield for each label the factors of the derivatives by its values."""
+        for k in self.pairs:
+            weights = self.weights(w, k, None)
+            if weights is not None:
+                yield k, [weights, *self._others(k)]
+
     def weights(self, w: Any, label: int, second: int | None) -> Labelled | None:
         """Return the derivative of the functions along a label, or their divided differences."""
         own = [f for f in self.rest if label in f.axes]
@@ -657,7 +763,7 @@ class _Product:
         if not own:
             return None
         functions = _Functions(self.analysis, own, label, self.batches[label], w)
-        return functions.slope() if second is None else functions.differences(second)
+        return functions.common_slope() if second is None else functions.differences(second)
 
     def pushed(self, w: Any, c: Any) -> list[Labelled]:
         """Return the tangent for the change ``c`` of the matrix in terms of the vectors."""
@@ -695,6 +801,81 @@ class _Product:
                 whole = summed([ct, *parts, weights, *self._others(k)], out)
                 found.append((not pair, whole))
         return found
+
+    def dilated(self, w: Any, sides: Mapping[str, Any], sign: Any) -> Labelled:
+        """Return the term with other values and vectors, of which half have the other sign."""
+        analysis, places, parts = self.analysis, {}, []
+        some = np.abs(sign)
+        for k, pair in self.pairs.items():
+            batch = self.batches[k]
+            own = [self._base_axes(analysis, f) for f in pair]
+            for f, (base, _) in zip(pair, own, strict=True):
+                parts.append(self._of_side(f, base, sides))
+            odd = len({base.side for base, _ in own}) == 2
+            parts.append(Labelled(sign if odd else some if pair else 0.5 * some, (k,)))
+            places[k] = mapped(
+                lambda c, w: np.where(c == 0, 1.0, c * w), Labelled(sign, (k,)),
+                Labelled(np.reshape(w, _squeezed(w.shape)), (*batch, k)),
+            )  # fmt: skip
+        return summed([*parts, *(_replaced(analysis, f, places) for f in self.rest)], self.out)
+
+    @staticmethod
+    def _of_side(f: Factor, base: Base, sides: Mapping[str, Any]) -> Labelled:
+        """Return the vectors of a side in the place of a factor."""
+        assert base.side is not None
+        steps, node = [], f.node
+        while node is not base.node:
+            steps.append(node)
+            [node] = node.operands
+        value, place = sides[base.side], base.place
+        if place != base.node.ndim - 1:
+            value = np.swapaxes(value, -1, -2)
+        for step in reversed(steps):
+            if step.op.name == "Transpose":
+                order = step.params["axes"]
+                value, place = np.transpose(value, order), order.index(place)
+            elif step.op.name == "Slice":
+                region = list(step.params["region"])
+                region[place] = (0, 1, as_dim(value.shape[place]))
+                value = OPS["Slice"](value, region=tuple(region))
+                place -= sum(e[2] is None for e in region[:place])
+            else:
+                raise Other
+        return Labelled.of(value, f.axes)
+
+
+def _replaced(analysis: Analysis, factor: Factor, places: Mapping[int, Labelled]) -> Labelled:
+    """Return a factor with other values along spectral labels."""
+    done: dict[tuple[Node, Labels], Labelled] = {}
+    stack = [(factor.node, factor.axes)]
+    while stack:
+        key = node, axes = stack[-1]
+        if key in done:
+            stack.pop()
+            continue
+        if node in analysis.bases:
+            label = axes[-1]
+            assert label is not None
+            done[key] = places[label]
+        elif node not in analysis.forms:
+            if not places.keys().isdisjoint(axes):
+                raise Other  # data for each value
+            done[key] = Labelled.of(Traced(node), axes)
+        elif node.op.kind not in ("map", "view"):
+            raise Other
+        else:
+            below = list(_down(node, axes))
+            missing = [b for b in below if b not in done]
+            if missing:
+                stack.extend(missing)
+                continue
+            given = [done[b] for b in below]
+            done[key] = given[0] if node.op.kind == "view" else mapped(
+                lambda *xs, node=node: node.op(*xs, **node.params), *given
+            )  # fmt: skip
+        stack.pop()
+    value = done[factor.node, factor.axes]
+    return mapped(lambda x: 1.0 / x, value) if factor.inverse else value
 
 
 def _value(f: Factor) -> Labelled:
@@ -743,6 +924,97 @@ class _Sum:
         return [0.5 * (total + np.swapaxes(total, -1, -2))]
 
 
+# ---------------------------------------------------------------- singular values
+
+# The symmetric matrix [[0, a], [a.T, 0]] has the eigenvalues s and -s, with the vectors u above v
+# and u above -v, divided by sqrt(2), and zeros (C. Jordan, 1874). Sums over singular values are
+# sums over its eigenvalues, and their derivatives are those.
+
+
+@dataclass(frozen=True)
+class _Traces:
+    """A sum of functions of singular values, without vectors: the derivative is ``u f'(s) v``."""
+
+    node: Node
+    matrix: Node
+    axes: Labels
+    terms: Sequence[_Product]
+
+    def _parts(self) -> tuple[Any, Any, Any]:
+        u, s, vh = (Traced(base.node) for base in singular_bases(self.matrix))
+        k = s.shape[-1]
+        return u[..., :k], s, vh[..., :k, :]
+
+    def push(self, tangents: Sequence[Any]) -> Any:
+        u, s, vh = self._parts()
+        moved = np.sum((np.swapaxes(u, -1, -2) @ tangents[0]) * vh, axis=-1)
+        total: Any = 0.0
+        for term in self.terms:
+            for k, (weights, *factors) in term.slopes(s):
+                factors.append(_without_kinks(weights, s, k, term.batches[k]))
+                change = Labelled(np.reshape(moved, _squeezed(moved.shape)), (*term.batches[k], k))
+                total = total + term.sign * summed([change, *factors], term.out).value
+        return np.reshape(total + np.zeros_like(Traced(self.node)), Traced(self.node).shape)
+
+    def pull(self, ct: Any) -> list[Any]:
+        u, s, vh = self._parts()
+        given, total = Labelled.of(ct, self.axes), 0.0 * s
+        for term in self.terms:
+            for k, (weights, *factors) in term.slopes(s):
+                factors.append(_without_kinks(weights, s, k, term.batches[k]))
+                part = summed([given, *factors], (*term.batches[k], k)).value
+                total = total + term.sign * np.reshape(part, s.shape)
+        return [(u * total[..., None, :]) @ vh]
+
+
+def _without_kinks(weights: Labelled, s: Any, label: int, batch: tuple[int, ...]) -> Labelled:
+    """Return derivatives by singular values, 0 at kinks: a value of 0 is that of an ``abs``.
+
+    Those of smooth functions are small there, and those that grow without bound are large.
+    """
+    none = s <= rounding(s)
+    zero = Labelled(np.reshape(none, _squeezed(none.shape)), (*batch, label))
+
+    def smooth(slope: Any, zero: Any) -> Any:
+        size = np.abs(slope)
+        most = np.max(np.where(zero, 0.0, size), axis=-1, keepdims=True)
+        most = np.where(most == 0, np.max(size, axis=-1, keepdims=True), most)
+        return np.where(zero & (size > 1e-6 * most) & (size <= 1e3 * most), 0.0, slope)
+
+    axes = (*(x for x in _joint((weights, zero)) if x != label), label)
+    return Labelled(smooth(weights.along(axes), zero.along(axes)), axes)
+
+
+#: Of this many times as many rows as columns the triangular factor is decomposed.
+TALL = 2
+
+
+def _dilated(node: Node, matrix: Node, axes: Labels, terms: Sequence[_Product]) -> Node:
+    """Return a sum over singular values as one over eigenvalues of a symmetric matrix."""
+    a = Traced(matrix.operands[0])
+    q = None
+    if hint(as_dim(a.shape[-2])) > TALL * hint(as_dim(a.shape[-1])):
+        q, a = np.linalg.qr(a)
+    elif hint(as_dim(a.shape[-1])) > TALL * hint(as_dim(a.shape[-2])):
+        q, low = np.linalg.qr(np.swapaxes(a, -1, -2))
+        a = np.swapaxes(low, -1, -2)
+    m, n = a.shape[-2:]
+    whole = np.pad(a, [(0, 0)] * (a.ndim - 2) + [(0, n), (m, 0)])
+    w, v = np.linalg.eigh(whole + np.swapaxes(whole, -1, -2))
+    k = Traced(singular_bases(matrix)[1].node).shape[-1]
+    place, size = iota(m + n, a), m + n
+    sign = (place >= size - k).astype(a.dtype) - (place < k).astype(a.dtype)
+    sides = {"left": v[..., :m, :], "right": v[..., m:, :]}
+    if q is not None:
+        tall = "left" if matrix.params["wide"] is False else "right"
+        sides[tall] = q @ sides[tall]
+    total: Any = 0.0
+    for term in terms:
+        part = term.dilated(w, sides, sign)
+        total = total + (part.value if term.sign == 1.0 else term.sign * part.value)
+    return as_node(np.reshape(total, Traced(node).shape))
+
+
 # ---------------------------------------------------------------- divided differences
 
 #: Lobatto's rule of five nodes: those within (0, 1), and all weights but the last.
@@ -769,6 +1041,15 @@ class _Functions:
         if self.label in found.axes:
             return found
         return mapped(_times, found, Labelled(np.ones_like(self._x.value), self._x.axes))
+
+    def common_slope(self) -> Labelled:
+        """Return the derivatives at the eigenvalues, nan where those at equal ones differ."""
+        found = self.slope()
+        if not any(True for _ in self._data()):
+            return found
+        axes = (*(s for s in found.axes if s != self.label), self.label)
+        slope, w = found.along(axes), self._x.along(axes)
+        return Labelled(np.where(asked_apart(tied(w), slope), np.nan, slope), axes)
 
     @property
     def _x(self) -> Labelled:
@@ -821,10 +1102,22 @@ class _Functions:
         if 0 not in size.shape:
             size = np.max(size, axis=-1, keepdims=True)
         room = Labelled((8 + self.w.shape[-1]) * eps * size[..., 0], self.batch)
-        tied = mapped(lambda gap, room: np.abs(gap) <= room, gap, room)
-        apart = mapped(np.logical_and, tied, mapped(np.logical_not, same))
+        most = np.abs(slope.value)
+        if 0 not in most.shape:
+            most = np.max(most)
         found = mapped(_chosen, mapped(np.logical_and, near, same), five, gap, value, back)
-        return mapped(lambda apart, found: np.where(apart, np.nan, found), apart, found)
+
+        def settled(found: Any, same: Any, gap: Any, room: Any, *ends: Any) -> Any:
+            a, b, s, t = ends
+            # Two functions that touch are one; otherwise there is a jump. The decisions are the
+            # same for values that are near, or differences of these differences were taken.
+            touch = np.abs(a - b) <= 4 * room * (np.abs(s) + np.abs(t))
+            touch = touch & (np.abs(s - t) <= eps**0.75 * most)
+            tied = (np.abs(gap) <= room) & ~same
+            found = np.where(tied & touch, 0.5 * (s + t), found)
+            return np.where(tied & ~touch, np.nan, found)
+
+        return mapped(settled, found, same, gap, room, value, back, *ends)
 
     def _same(self, second: int) -> Labelled | None:
         """Return where what is read but eigenvalues is the same; None where nothing is."""
@@ -852,7 +1145,7 @@ class _Functions:
             seen.add((node, axes))
             known = node in self.analysis.forms
             if known and node.dtype.kind == "f":
-                if node.operands[0].op.name != DECOMPOSITION:
+                if node not in self.analysis.bases:
                     stack.extend(_down(node, axes))
             elif not known and node in self.analysis.behind and _plain(node):
                 stack.extend(_down(node, axes))  # one number for all may be repeated
@@ -873,7 +1166,7 @@ class _Functions:
             )
             if fixed:
                 done[key] = Labelled.of(Traced(node), axes), None
-            elif node.operands[0].op.name == DECOMPOSITION:
+            elif node in self.analysis.bases:
                 done[key] = x, Labelled(1.0, ())
             else:
                 below = list(_down(node, axes))

@@ -16,6 +16,7 @@ import scipy.linalg
 from .. import numpy as traced_numpy
 from .._api._control import while_loop
 from .._api._implicit import implicit_root
+from .._ops.factorizations import rounding
 from .._ops.np_common import is_traced
 from .._trace._namespace import version
 from ..errors import UnsupportedError
@@ -74,11 +75,22 @@ def _logarithm(a: Any) -> Any:
     return np.where(off <= 0.25, total * 2.0**k, np.nan)
 
 
+def _root_or_symmetric(a: Any) -> Any:
+    """Return the principal root, also that of a singular matrix if it is symmetric."""
+    w, v = np.linalg.eigh(a)
+    w = np.where(np.abs(w) <= rounding(w), 0.0, w)
+    found, by_vectors = _root(a), (v * np.sqrt(w)) @ v.T
+    return np.where(np.all(a == a.T) & np.isnan(found), by_vectors, found)
+
+
 @replaces(scipy.linalg.sqrtm)
 def sqrtm(A: Any) -> Any:
-    """Principal root of a real matrix; nan where an eigenvalue is 0 or negative."""
+    """Principal root of a real matrix; nan where an eigenvalue is negative.
+
+    Nan also where one is 0, unless the matrix is symmetric. The root has no derivative there.
+    """
     a = _square(A, "sqrtm")
-    return implicit_root(lambda x, a: x @ x - a, _root)(a)
+    return implicit_root(lambda x, a: x @ x - a, _root_or_symmetric)(a)
 
 
 @replaces(scipy.linalg.logm)

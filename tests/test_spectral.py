@@ -1,0 +1,354 @@
+"""Functions of matrices by eigenvalues and singular values, where some are equal or nearly so."""
+
+# ruff: noqa: E731  functions beside the functions that they are compared with
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.linalg
+from scipy.special import logsumexp
+
+import symgrad as sg
+
+rng = np.random.default_rng(45)
+TURN = np.array([[0.0, 1.0], [1.0, 0.0]])
+UNIT = np.eye(2)
+
+#: Functions of a number, in NumPy and in mpmath.
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "exp": (np.exp, mp.exp),
+    "log": (np.log, mp.log),
+    "cube": (lambda w: w**3, lambda w: w**3),
+    "inverse root": (lambda w: w**-0.5, lambda w: 1 / mp.sqrt(w)),
+    "tanh": (np.tanh, mp.tanh),
+    "softplus": (lambda w: np.log1p(np.exp(w)), lambda w: mp.log(1 + mp.exp(w))),
+    "cut": (lambda w: np.where(w > 0.1, 1.0 / w, 0.0), lambda w: 1 / w),
+}
+#: Ways to write a function of a symmetric matrix.
+FORMS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "scaled": lambda f, w, v: (v * f(w)) @ v.T,
+    "diagonal": lambda f, w, v: v @ np.diag(f(w)) @ v.T,
+    "einsum": lambda f, w, v: np.einsum("ik,k,jk->ij", v, f(w), v),
+    "rows": lambda f, w, v: v @ (f(w)[:, None] * v.T),
+    "adjoint": lambda f, w, v: np.dot(v * f(w)[None, :], v.conj().T),
+    "split": lambda f, w, v: -((v * (-f(w) / 2)) @ v.T) + 0.5 * (v @ (np.diag(f(w)) @ v.T)),
+}
+SPECTRA = {
+    "apart": [0.6, 1.1, 1.9],
+    "equal": [1.3, 1.3, 1.3],
+    "two equal": [0.7, 0.7, 1.5],
+    **{f"gap {gap}": [0.7, 0.7 + gap, 1.5] for gap in (1e-15, 1e-11, 1e-7, 1e-4, 1e-2)},
+}
+
+
+def symmetric(n: int) -> Any:
+    x = rng.normal(size=(n, n))
+    return x + x.T
+
+
+def precisely(f: Callable[[Any], Any], a: Any, *along: Any) -> Any:
+    """Derivatives of a function of a matrix along matrices, by differences with 60 digits."""
+    with mp.workdps(60):
+        h = mp.mpf(10) ** -12
+
+        def at(x: Any) -> Any:
+            w, q = mp.eigsy(x)
+            return q * mp.diag([f(value) for value in w]) * q.T
+
+        def moved(x: Any, rest: Any) -> Any:
+            if not rest:
+                return at(x)
+            e = h * mp.matrix(rest[0].tolist())
+            return (moved(x + e, rest[1:]) - moved(x - e, rest[1:])) / (2 * h)
+
+        return np.array(moved(mp.matrix(a.tolist()), along).tolist(), float)
+
+
+@pytest.mark.parametrize("spectrum", SPECTRA)
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_of_symmetric_matrices(function: str, spectrum: str) -> None:
+    f, exact = FUNCTIONS[function]
+    q = np.eye(3) if spectrum == "equal" else np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    a = (q * SPECTRA[spectrum]) @ q.T
+    a, e, e2, g = 0.5 * (a + a.T), symmetric(3), symmetric(3), rng.normal(size=(3, 3))
+    first, second = precisely(exact, a, e), precisely(exact, a, e, e2)
+    for form in FORMS.values() if function == "exp" else [FORMS["scaled"]]:
+        whole = lambda a, form=form: form(f, *np.linalg.eigh(a))
+        along = lambda a, whole=whole: sg.jvp(whole, (a,), (e,))[1]
+        weighted = lambda a, g, whole=whole: np.sum(g * whole(a))
+        np.testing.assert_allclose(along(a), first, rtol=0, atol=1e-12 * np.abs(first).max())
+        pulled = sg.grad(weighted)(a, g)
+        assert np.sum(pulled * e) == pytest.approx(
+            np.sum(g * first), abs=1e-11 * np.abs(first).max()
+        )
+        room = 1e-9 * np.abs(second).max()
+        np.testing.assert_allclose(sg.jvp(along, (a,), (e2,))[1], second, rtol=0, atol=room)
+        turned = sg.jvp(sg.grad(weighted), (a, g), (e2, np.zeros_like(g)))[1]
+        assert np.sum(turned * e) == pytest.approx(np.sum(g * second), abs=3 * room)
+
+
+def entropy(a: Any) -> Any:
+    w = np.linalg.eigvalsh(a)
+    p = w / np.sum(w)
+    return -np.sum(p * np.log(p))
+
+
+#: Symmetric functions of eigenvalues, and what they are by other means.
+SUMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "sum of squares": (lambda a: np.sum(np.linalg.eigvalsh(a) ** 2), lambda a: np.sum(a * a.T)),
+    "log": (lambda a: np.sum(np.log(np.linalg.eigvalsh(a))), lambda a: np.linalg.slogdet(a)[1]),
+    "product": (lambda a: np.prod(np.linalg.eigvalsh(a)), np.linalg.det),
+    "length": (lambda a: np.linalg.norm(np.linalg.eigvalsh(a)), np.linalg.norm),
+    "logsumexp": (
+        lambda a: logsumexp(np.linalg.eigvalsh(a)),
+        lambda a: np.log(np.trace(scipy.linalg.expm(a))),
+    ),
+    "of scipy": (
+        lambda a: np.sum(1 / scipy.linalg.eigvalsh(a)),
+        lambda a: np.trace(np.linalg.inv(a)),
+    ),
+    "singular": (lambda a: np.sum(np.linalg.svd(a)[1] ** 2), lambda a: np.sum(a * a)),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_symmetric_functions_of_the_spectrum(name: str) -> None:
+    f, other = SUMS[name]
+    whole = lambda a: other(0.5 * (a + a.T))
+    for a in (2.0 * np.eye(3), np.diag([1.0, 2.0, 2.0]), symmetric(3) + 7 * np.eye(3)):
+        e, e2 = symmetric(3), symmetric(3)
+        np.testing.assert_allclose(
+            np.sum(sg.grad(f)(a) * e), np.sum(sg.grad(whole)(a) * e), rtol=1e-9
+        )
+        assert sg.jvp(f, (a,), (e,))[1] == pytest.approx(sg.jvp(whole, (a,), (e,))[1], rel=1e-9)
+        one, two = (np.sum(sg.hvp(g, (a,), (e,)) * e2) for g in (f, whole))
+        assert one == pytest.approx(two, rel=1e-9, abs=1e-9)
+
+
+def test_the_entropy_of_equal_shares() -> None:
+    found = np.sum(sg.hvp(entropy, (UNIT,), (TURN,)) * TURN)
+    assert found == pytest.approx(-1.0)
+
+
+def solve(a: Any, b: Any) -> Any:
+    w, v = np.linalg.eigh(a)
+    return v @ ((v.T @ b) / w)
+
+
+def lyapunov(a: Any, q: Any) -> Any:
+    w, v = np.linalg.eigh(a)
+    return v @ ((v.T @ q @ v) / (w[:, None] + w)) @ v.T
+
+
+def test_systems_and_lyapunov_equations_by_eigenvectors() -> None:
+    b, q = rng.normal(size=2), rng.normal(size=(2, 2))
+    half = lambda a: 0.5 * (a + a.T)
+    pairs = [
+        (lambda a: solve(a, b), lambda a: np.linalg.solve(half(a), b)),
+        (
+            lambda a: lyapunov(a, q),
+            lambda a: np.linalg.solve(
+                np.kron(half(a), np.eye(2)) + np.kron(np.eye(2), half(a)), q.ravel()
+            ).reshape(2, 2),
+        ),
+    ]
+    for a in (UNIT, np.diag([1.0, 3.0])):
+        for f, other in pairs:
+            np.testing.assert_allclose(sg.jacobian(f)(a), sg.jacobian(other)(a), atol=1e-12)
+            once, twice = (sg.jacobian(sg.jacobian(g))(a) for g in (f, other))
+            np.testing.assert_allclose(once, twice, atol=1e-11)
+
+
+def test_parameters_of_the_function_and_of_the_matrix() -> None:
+    def f(s: Any) -> Any:
+        w, v = np.linalg.eigh(s * np.eye(2) + (s - 1) * TURN)
+        return ((v * np.exp(s * w)) @ v.T)[0, 1]
+
+    # exp(s*(2s - 1)) and exp(s) are the eigenvalues' parts.
+    exact = lambda s: 0.5 * (np.exp(s * (2 * s - 1)) - np.exp(s))
+    for s in (1.0, 1.0 + 1e-9, 0.7):
+        assert sg.grad(f)(s) == pytest.approx(sg.grad(exact)(s), rel=1e-12)
+        assert sg.jvp(f, (s,), (1.0,))[1] == pytest.approx(sg.grad(exact)(s), rel=1e-12)
+        assert sg.grad(sg.grad(f))(s) == pytest.approx(sg.grad(sg.grad(exact))(s), rel=1e-10)
+
+
+def test_batches_and_single_precision() -> None:
+    def f(a: Any) -> Any:
+        w, v = np.linalg.eigh(a)
+        return np.sum((v * np.exp(w)[..., None, :]) @ np.swapaxes(v, -1, -2) * WEIGHTS)
+
+    WEIGHTS = np.array([[1.0, 2.0], [2.0, 4.0]])
+    stack = np.stack([UNIT, 2 * UNIT, np.diag([1.0, 2.0])])
+    want = np.stack([sg.grad(f)(a) for a in stack])
+    np.testing.assert_allclose(sg.grad(f)(stack), want, rtol=1e-13)
+    np.testing.assert_allclose(sg.vmap(sg.grad(f))(stack), want, rtol=1e-13)
+    single = sg.grad(lambda a: f(a) + np.float32(0))(UNIT.astype("f4"))
+    np.testing.assert_allclose(single, want[0], rtol=1e-5)
+
+
+# ---------------------------------------------------------------- what has no derivative
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: np.linalg.eigh(a)[0][0],
+        lambda a: np.linalg.eigh(a)[1][0, 0],
+        lambda a: np.linalg.eigh(a)[1][1, 0] * 2.0,
+        lambda a: np.sum(np.linalg.eigh(a)[0] * np.array([1.0, 2.0])),
+        lambda a: np.linalg.svd(a)[1][0],
+        lambda a: np.linalg.svd(a)[0][0, 0],
+        lambda a: np.real(np.linalg.eigvals(a)[0]),
+        lambda a: np.linalg.cond(a),
+    ],
+)
+def test_single_ones_of_equal_values_have_no_derivative(f: Callable[[Any], Any]) -> None:
+    assert np.all(np.isnan(sg.grad(f)(UNIT)))
+    assert np.isnan(sg.jvp(f, (UNIT,), (np.array([[1.0, 2.0], [2.0, 3.0]]),))[1])
+
+
+def test_others_than_the_equal_ones_have() -> None:
+    a = np.diag([1.0, 2.0, 2.0])
+    np.testing.assert_array_equal(
+        sg.grad(lambda a: np.linalg.eigvalsh(a)[0])(a), np.diag([1.0, 0.0, 0.0])
+    )
+    found = sg.grad(lambda a: np.linalg.eigh(a)[1][2, 0])(a)
+    np.testing.assert_allclose(np.abs(found), 0.5 * (np.abs(np.eye(3)[::-1] - np.diag([0, 1, 0]))))
+
+
+def test_general_eigenvalues_that_meet() -> None:
+    trace = lambda a: np.real(np.sum(np.linalg.eigvals(a) ** 2))
+    np.testing.assert_allclose(sg.grad(trace)(UNIT), 2 * UNIT, atol=1e-12)
+    jordan = np.array([[1.0, 1.0], [0.0, 1.0]])
+    assert np.all(np.isnan(sg.grad(trace)(jordan)))
+
+
+def test_eigenvalues_with_another_matrix_are_symmetric() -> None:
+    a, b = np.array([[2.0, 1.0], [1.0, 3.0]]), np.diag([1.0, 2.0])
+    f = lambda a, b: scipy.linalg.eigh(a, b, eigvals_only=True)[0]
+    found = sg.grad(f)(a, b)
+    np.testing.assert_allclose(found, found.T)
+    _, v = scipy.linalg.eigh(a, b)
+    np.testing.assert_allclose(found, np.outer(v[:, 0], v[:, 0]), atol=1e-12)
+
+
+# ---------------------------------------------------------------- singular values
+
+
+def thin(a: Any) -> Any:
+    return np.linalg.svd(a, full_matrices=False)
+
+
+def inverse(a: Any) -> Any:
+    u, s, v = thin(a)
+    return (v.T * np.where(s > 1e-9 * np.max(s), 1 / s, 0.0)) @ u.T
+
+
+#: Functions of singular values, and what they are by other means, for full rank.
+SINGULAR: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "itself": (lambda a: (thin(a)[0] * thin(a)[1]) @ thin(a)[2], lambda a: 1.0 * a),
+    "inverse": (
+        inverse,
+        lambda a: (
+            np.linalg.solve(a.T @ a, a.T)
+            if a.shape[0] >= a.shape[1]
+            else a.T @ np.linalg.inv(a @ a.T)
+        ),
+    ),
+    "ridge": (
+        lambda a: (thin(a)[2].T * (thin(a)[1] / (thin(a)[1] ** 2 + 0.3))) @ thin(a)[0].T,
+        lambda a: np.linalg.solve(a.T @ a + 0.3 * np.eye(a.shape[1]), a.T),
+    ),
+    "gram": (lambda a: (thin(a)[0] * thin(a)[1] ** 2) @ thin(a)[0].T, lambda a: a @ a.T),
+    "energy": (lambda a: np.sum(np.linalg.svd(a, compute_uv=False) ** 2), lambda a: np.sum(a * a)),
+}
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 3), (7, 2)], ids=str)
+@pytest.mark.parametrize("name", SINGULAR)
+def test_functions_of_singular_values(name: str, shape: tuple[int, int]) -> None:
+    f, other = SINGULAR[name]
+    k = min(shape)
+    for values in ([1.0, 2.0, 3.0][:k], [2.0] * k, [1.0, 1.0 + 1e-9, 2.0][:k]):
+        u, v = (np.linalg.qr(rng.normal(size=(size, k)))[0] for size in shape)
+        a, e, e2 = (u * values) @ v.T, rng.normal(size=shape), rng.normal(size=shape)
+        y = f(a)
+        g = rng.normal(size=np.shape(y))
+        want = sg.jvp(other, (a,), (e,))[1]
+        np.testing.assert_allclose(sg.jvp(f, (a,), (e,))[1], want, atol=1e-10)
+        one, two = (lambda a, h=h, g=g: np.sum(g * h(a)) for h in (f, other))
+        np.testing.assert_allclose(sg.grad(one)(a), sg.grad(two)(a), atol=1e-10)
+        np.testing.assert_allclose(sg.hvp(one, (a,), (e2,)), sg.hvp(two, (a,), (e2,)), atol=1e-8)
+
+
+def test_singular_values_of_zero() -> None:
+    whole = lambda a: (np.linalg.svd(a)[0] * np.linalg.svd(a)[1]) @ np.linalg.svd(a)[2]
+    energy = lambda a: np.sum(np.linalg.svd(a)[1] ** 2)
+    for a in (np.zeros((2, 2)), np.ones((2, 2))):
+        e = np.array([[1.0, 2.0], [3.0, 5.0]])
+        np.testing.assert_allclose(sg.jvp(whole, (a,), (e,))[1], e, atol=1e-12)
+        np.testing.assert_allclose(sg.hvp(energy, (a,), (e,)), 2 * e, atol=1e-12)
+    nuclear = sg.grad(lambda a: np.linalg.norm(a, "nuc"))
+    np.testing.assert_allclose(nuclear(np.ones((2, 2))), 0.5 * np.ones((2, 2)), atol=1e-12)
+    polar = lambda a: np.linalg.svd(a)[0] @ np.linalg.svd(a)[2]
+    assert np.all(np.isnan(sg.jvp(polar, (np.zeros((2, 2)),), (UNIT,))[1]))
+
+
+def test_the_polar_factor_of_equal_values() -> None:
+    polar = lambda a: np.linalg.svd(a)[0] @ np.linalg.svd(a)[2]
+    e = np.array([[1.0, 2.0], [3.0, 4.0]])
+    np.testing.assert_allclose(
+        sg.jvp(polar, (2 * UNIT,), (e,))[1], [[0, -0.25], [0.25, 0]], atol=1e-12
+    )
+
+
+# ---------------------------------------------------------------- determinants
+
+
+def minors(a: Any) -> Any:
+    n = range(len(a))
+    less = lambda i, j: np.delete(np.delete(a, i, 0), j, 1)
+    return np.array([[(-1) ** (i + j) * np.linalg.det(less(i, j)) for j in n] for i in n])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
+def test_determinants_of_matrices_of_any_rank(n: int) -> None:
+    for rank in range(n + 1):
+        a, e = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, n)), rng.normal(size=(n, n))
+        size = max(np.linalg.norm(a), 1e-3)
+        room = 1e-14 * size ** (n - 1)
+        np.testing.assert_allclose(sg.grad(np.linalg.det)(a), minors(a), rtol=0, atol=room)
+        h = 1e-4
+        change = (minors(a + h * e) - minors(a - h * e)) / (2 * h)
+        found = sg.hvp(np.linalg.det, (a,), (e,))
+        np.testing.assert_allclose(found, change, atol=1e-20 + 1e-6 * size ** max(n - 2, 0))
+
+
+def test_the_determinant_of_a_singular_matrix() -> None:
+    singular = np.array([[1.0, 2.0], [2.0, 4.0]])
+    np.testing.assert_allclose(sg.grad(np.linalg.det)(singular), [[4, -2], [-2, 1]])
+    second = sg.hessian(np.linalg.det)(singular).reshape(4, 4)
+    np.testing.assert_allclose(second, np.diag([1.0, -1.0, -1.0, 1.0])[::-1], atol=1e-15)
+    path = lambda t: np.linalg.det(np.array([[0.0, 1.0], [4.0, 0.0]]) + t * np.eye(2))
+    assert sg.grad(path)(2.0) == pytest.approx(4.0)
+    assert sg.grad(sg.grad(path))(2.0) == pytest.approx(2.0)
+    np.testing.assert_array_equal(sg.grad(np.linalg.det)(np.zeros((2, 2))), np.zeros((2, 2)))
+
+
+def test_what_does_not_depend_on_dependent_columns() -> None:
+    first = lambda a: np.linalg.qr(a)[1][0, 0] ** 2
+    for a in (np.array([[1.0, 2.0], [2.0, 4.0]]), np.array([[3.0, 0.0], [4.0, 0.0]])):
+        want = np.stack([2 * a[:, 0], np.zeros(2)], axis=1)
+        np.testing.assert_allclose(sg.grad(first)(a), want, atol=1e-14)
+
+
+def test_the_root_of_a_singular_matrix() -> None:
+    from symgrad.scipy import linalg
+
+    found = sg.compile(linalg.sqrtm)(np.ones((2, 2)))
+    np.testing.assert_allclose(found, np.full((2, 2), 0.5**0.5))
