@@ -148,8 +148,8 @@ def _walk_back(
                 root, other = way.detour(node)
                 whole = [Guarded(settled(ct), ct.guard)]
                 others = _walk_back([root], whole, beside, True, {*(fixed or ()), *other})
-                for operand, part in others.items():
-                    pending.setdefault(operand, []).append(part)
+                for operand, along in others.items():
+                    pending.setdefault(operand, []).append(along)
             operands = way.operands
             passed = _past(way, node, ct, active, inner)
         else:

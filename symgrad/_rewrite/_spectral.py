@@ -546,7 +546,7 @@ def spectral_ways(
     return found
 
 
-def _product_way(analysis: Analysis, node: Node, barred: Collection[Node]) -> Way | None:
+def _product_way(analysis: Analysis, node: Node, barred: frozenset[Node]) -> Way | None:
     """Return the way past the product of a function of eigenvalues: that of a determinant."""
     [x] = node.operands
     form = analysis.forms[x]
@@ -569,7 +569,7 @@ def _product_way(analysis: Analysis, node: Node, barred: Collection[Node]) -> Wa
     return equal_to(other, (matrix.operands[0], *outer))
 
 
-def _found(analysis: Analysis, node: Node, form: Form, barred: Collection[Node]) -> Way | None:
+def _found(analysis: Analysis, node: Node, form: Form, barred: frozenset[Node]) -> Way | None:
     """Return the way past a sum, None where it is not smooth or something between is wanted."""
     inner, outer = _between(node, analysis)
     if not barred.isdisjoint(inner):
@@ -880,7 +880,7 @@ def _replaced(analysis: Analysis, factor: Factor, places: Mapping[int, Labelled]
 
 def _value(f: Factor) -> Labelled:
     value = Traced(f.node)
-    return Labelled.of(1.0 / value if f.inverse else value, f.axes)
+    return Labelled.of(np.reciprocal(value) if f.inverse else value, f.axes)
 
 
 @dataclass(frozen=True)
