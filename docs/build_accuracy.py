@@ -357,6 +357,8 @@ that is not traced has no exact values, and so has what is computed from it.
 """
 
 WHOLE = np.array([2, 0, 2])
+#: A regular matrix.
+REGULAR = np.eye(3) + 0.1 * np.arange(9.0).reshape(3, 3)
 N, SQUARE = np.zeros(5), np.zeros((3, 3))
 
 
@@ -496,6 +498,18 @@ CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
         SQUARE,
         (-1, 1),
     ),
+    "CofactorChange": (
+        "sg.hvp(np.linalg.det, (a,), (x,))",
+        lambda x: registry.ops["CofactorChange"](REGULAR, registry.ops["LU"](REGULAR), x),
+        SQUARE,
+        (-1, 1),
+    ),
+    "Cofactors": (
+        "sg.grad(np.linalg.det)(x @ x.T + I)",
+        lambda x: registry.ops["Cofactors"](_definite(x), registry.ops["LU"](_definite(x))),
+        SQUARE,
+        (-1, 1),
+    ),
     "Contract": ("x @ x", lambda x: x @ x, SQUARE, (-3, 3)),
     "Cumprod": ("np.cumprod(x)", np.cumprod, N, (0.5, 3)),
     "Cumsum": ("np.cumsum(x)", np.cumsum, N, (-3, 3)),
@@ -548,6 +562,8 @@ BESIDE = {"Result": "Loop", "Tape": "Loop"}
 MATRICES = (
     "BandSolve",
     "Cholesky",
+    "CofactorChange",
+    "Cofactors",
     "ComplexBandSolve",
     "ComplexCholesky",
     "ComplexEig",

@@ -48,6 +48,14 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (DEFINITE, B),
     ),
     "Det": (np.linalg.det, (np.stack([X, DEFINITE]),)),
+    "Cofactors": (
+        lambda a: registry.ops["Cofactors"](a, registry.ops["LU"](a)),
+        (X,),
+    ),
+    "CofactorChange": (
+        lambda a, e: registry.ops["CofactorChange"](a, registry.ops["LU"](a), e),
+        (X, DEFINITE),
+    ),
     "LogAbsDet": (lambda a: np.linalg.slogdet(a)[1], (X,)),
     "SignDet": (lambda a: np.linalg.slogdet(a)[0] * np.sum(a), (X,)),
     "Cholesky": (np.linalg.cholesky, (DEFINITE,)),
