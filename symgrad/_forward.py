@@ -17,10 +17,13 @@ from ._guards import Guarded, added, ahead, conditions, in_turn, narrowed, settl
 from ._op import PROJECTIONS, Bodied, Linear, Op
 from ._rewrite import Way, shortcuts
 from ._state import at, within
+from ._support import Support, dependents
 from ._trace import Traced, as_node, cast, partials
 
 
-def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list[Node | None]:
+def push_forward(
+    outputs: Sequence[Node], tangents: Mapping[Node, Node], fixed: bool = False
+) -> list[Node | None]:
     """Return the tangents of ``outputs`` for the given tangents of some nodes.
 
     Parameters
@@ -29,6 +32,8 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
         Nodes to differentiate.
     tangents:
         Tangents of nodes (usually inputs), of the same shapes and types.
+    fixed:
+        Whether the given tangents are no values of a chain that began elsewhere.
 
     Returns
     -------
@@ -39,6 +44,8 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
     results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
     order = carrying(topological(outputs), outputs)
     ways = shortcuts(order, list(tangents))
+    active = dependents(order, list(tangents))
+    support = Support(order, active, () if fixed else tangents.values())
     with within():
         for node in order:
             if node.op.kind in PROJECTIONS and node.operands[0] in results:
@@ -57,7 +64,9 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
             if inner:
                 results[node] = node.op.products.jvp(_settled(given), node)
                 continue
-            tangent = _rule(node, given) if way is None else _past(way, given)
+            tangent = (
+                _rule(node, given, support) if way is None else _past(node, way, given, support)
+            )
             if tangent is not None:
                 found[node] = tangent._replace(value=fitted(tangent.value, node))
         pushed = [found.get(x) for x in outputs]
@@ -72,12 +81,12 @@ def _plain(tangents: Sequence[Guarded | None]) -> list[Any]:
     return [None if t is None else Traced(settled(t)) for t in tangents]
 
 
-def _rule(node: Node, tangents: Sequence[Guarded | None]) -> Guarded | None:
+def _rule(node: Node, tangents: Sequence[Guarded | None], support: Support) -> Guarded | None:
     op, xs = node.op, [Traced(x) for x in node.operands]
     if not op.differentiable:
         return None
     if op.kind == "map":
-        return _elementwise(node, tangents, xs)
+        return _elementwise(node, tangents, xs, support)
     if op.linear is not None:
         value = _linear(op, op.linear, node, _plain(tangents), xs)
     else:
@@ -88,11 +97,11 @@ def _rule(node: Node, tangents: Sequence[Guarded | None]) -> Guarded | None:
 
 
 def _elementwise(
-    node: Node, tangents: Sequence[Guarded | None], xs: Sequence[Any]
+    node: Node, tangents: Sequence[Guarded | None], xs: Sequence[Any], support: Support
 ) -> Guarded | None:
     """The sum of slopes times tangents, each under its guard and that of its branch."""
     slopes = partials(node.op, Traced(node), xs, node.params)
-    own = conditions(node.op, Traced(node), xs, node.params)
+    own = conditions(node.op, Traced(node), xs, node.params, support.selects)
     parts: list[Guarded] = []
     for t, slope, new in zip(tangents, slopes, own, strict=True):
         if t is None or slope is None or (isinstance(slope, (int, float)) and slope == 0):
@@ -103,19 +112,32 @@ def _elementwise(
         unit = isinstance(slope, (int, float)) and abs(slope) == 1
         before = Traced(t.value)
         term = (before if slope == 1 else -before) if unit else before * slope
+        term = support.product(node, t.value, slope, term)
         clean = t.clean and unit and len(guard) == len(t.guard)
         parts.append(Guarded(as_node(term), guard, clean or not guard))
     return added(parts, in_turn) if parts else None
 
 
-def _past(way: Way, tangents: Sequence[Guarded | None]) -> Guarded:
+def _past(node: Node, way: Way, tangents: Sequence[Guarded | None], support: Support) -> Guarded:
     """Return the tangent of a formula that is gone past."""
+    if way.elementwise and any(t and support.vanishes(node, t.value) for t in tangents):
+        terms = [
+            support.past(node, t.value, [way.push(only)])[0]
+            for t, only in zip(tangents, _each(_plain(tangents)), strict=True)
+            if t is not None
+        ]
+        return Guarded(as_node(sum(terms[1:], start=terms[0])))
     guards = {t.guard for t in tangents if t is not None}
     if not way.elementwise or len(guards) > 1:
         return Guarded(as_node(way.push(_plain(tangents))))
     (guard,) = guards
     pushed = [None if t is None else Traced(t.value) for t in tangents]
     return Guarded(as_node(way.push(pushed)), guard, not guard)
+
+
+def _each(tangents: list[Any]) -> list[list[Any]]:
+    """Return the tangents one by one, the others None."""
+    return [[t if j == k else None for j, t in enumerate(tangents)] for k in range(len(tangents))]
 
 
 def _linear(op: Op, rule: Linear, node: Node, tangents: list[Any], xs: list[Any]) -> Any:

@@ -38,6 +38,7 @@ from ._facets import (
     Recurrence,
     Words,
     Written,
+    Zeros,
 )
 from ._kinds import (
     HIGHEST,

@@ -217,6 +217,20 @@ class Recurrence(Facet):
 
 
 @dataclass(frozen=True)
+class Zeros(Facet):
+    """Where the result of a map can differ from zero, where its operands can.
+
+    Parameters
+    ----------
+    where:
+        ``where(*masks)``: truth values, as those of the operands, of which None is everywhere; an
+        operand that is no real number is given itself. None: nothing is known.
+    """
+
+    where: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True)
 class Words(Facet):
     """What is said of an op.
 
