@@ -7,18 +7,43 @@ the derivative 0, not ``0*inf``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._graph import Literal, Node, carrying, checked, topological
+from ._graph import Literal, Node, carrying, checked, rebuilt, topological, viewed
 from ._guards import Guarded, added, ahead, conditions, in_turn, narrowed, settled
-from ._op import PROJECTIONS, Bodied, Linear, Op
-from ._rewrite import Way, shortcuts
-from ._state import at, within
+from ._op import PROJECTIONS, Bodied, Limit, Linear, Op
+from ._rewrite import Way, is_still, shortcuts
+from ._state import at, now, within
 from ._support import Support, dependents
-from ._trace import Traced, as_node, cast, partials
+from ._trace import Traced, as_node, cast, partials, substitute
+
+
+def with_limits(outputs: Sequence[Node], kept: Iterable[Node]) -> list[Node]:
+    """Return what the derivatives of ``outputs`` are those of; ``kept`` are inputs.
+
+    A gradient of a smooth function of a length r is 0 where r is; there it has the form ``q*x``,
+    of which q is the limit of ``g'(r)/r``. That is the derivative of ``g'(r)`` by r.
+    """
+    if now().numbers is not None or not any(Limit in x.op.beside for x in topological(outputs)):
+        return list(outputs)
+
+    def change(node: Node, operands: tuple[Node, ...]) -> Node | None:
+        form = Limit.of(node.op).form
+        if form is None:
+            return None
+        ct, r = operands[0], viewed(operands[-1])
+        [pushed] = push_forward([ct], {r: as_node(np.ones_like(Traced(r)))})
+        slope = None
+        if pushed is not None:
+            [known] = rebuilt([pushed], lambda x, xs: xs[0] if Limit.of(x.op).tangent else None)
+            slope = Traced(*substitute([known], {r: as_node(np.zeros_like(Traced(r)))}))
+        found = form(*map(Traced, operands), slope=slope, still=is_still(r))
+        return cast(as_node(found), node.dtype)
+
+    return rebuilt(outputs, change, {x: x for x in kept})
 
 
 def push_forward(
@@ -40,6 +65,7 @@ def push_forward(
     list
         One node for each output, None where it is zero.
     """
+    outputs = with_limits(outputs, tangents)
     found = {x: Guarded(t) for x, t in tangents.items()}
     results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
     order = carrying(topological(outputs), outputs)

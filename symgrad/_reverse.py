@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ._forward import with_limits
 from ._graph import Node, apply, checked, merged, topological
 from ._guards import (
     Guarded,
@@ -83,6 +84,7 @@ def _walk_back(
     outputs: Sequence[Node], cotangents: Sequence[Guarded | None], wrt: Sequence[Node],
     inner: bool, fixed: bool,
 ) -> dict[Node, Guarded]:  # fmt: skip
+    outputs = with_limits(outputs, wrt)
     order = topological(outputs)
     numbers = now().numbers
     if numbers is not None:  # the order in which eager tensors go back

@@ -211,9 +211,8 @@ class Support:
         where = self._of_parts(x, masks) if masks else EVERYWHERE
         if self.moves(x):
             return where
-        if where is EVERYWHERE and (masks or not _may_vanish(x)):
-            return EVERYWHERE
-        return _nonzero(x)  # a look at what is there costs less than its form
+        # A look at what is there costs less than its form.
+        return EVERYWHERE if where is EVERYWHERE else _nonzero(x)
 
     def _of_leaf(self, x: Node) -> Node | None:
         if isinstance(x, Literal):
@@ -294,11 +293,6 @@ def _zeros(x: Node) -> Any:
 
 def _flows(x: Node) -> bool:
     return (x.dtype.kind == "f" or isinstance(x.op, Bodied)) and differentiable(x.op)
-
-
-def _may_vanish(x: Node) -> bool:
-    """Tell whether a value that no zeros of operands make zero may be zero nevertheless."""
-    return not _zeros(x)
 
 
 def _nonzero(x: Node) -> Node:

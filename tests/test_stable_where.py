@@ -291,6 +291,10 @@ def test_random_trees_of_choices(data: st.DataObject) -> None:
     np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-300)
 
 
+def _unpacked(a: Any, b: Any, c: Any) -> Any:
+    return b * c
+
+
 #: A function of [0, 1, 4] that does not depend on the first element, and its gradient.
 APART: dict[str, tuple[Callable[..., Any], list[float]]] = {
     "slice": (lambda x: np.sum(np.sqrt(x)[1:]), [0, 1 / 2, 1 / 4]),
@@ -300,7 +304,7 @@ APART: dict[str, tuple[Callable[..., Any], list[float]]] = {
     "take": (lambda x: np.sum(np.take(np.sqrt(x), [1, 2])), [0, 1 / 2, 1 / 4]),
     "concatenate": (lambda x: np.sum(np.concatenate([np.sqrt(x), x])[1:]), [1, 3 / 2, 5 / 4]),
     "sort": (lambda x: np.sum(np.sort(np.sqrt(x))[1:]), [0, 1 / 2, 1 / 4]),
-    "unpacking": (lambda x: (lambda a, b, c: b * c)(*np.sqrt(x)), [0, 1, 1 / 4]),
+    "unpacking": (lambda x: _unpacked(*np.sqrt(x)), [0, 1, 1 / 4]),
     "constant": (lambda x: np.sum(np.array([0.0, 1, 1]) * np.sqrt(x)), [0, 1 / 2, 1 / 4]),
     "constant inside": (lambda x: np.sum(np.sqrt(np.array([0.0, 1, 1]) * x)), [0, 1 / 2, 1 / 4]),
     "truth values": (lambda x: np.sum((np.arange(3) > 0) * np.sqrt(x)), [0, 1 / 2, 1 / 4]),
@@ -319,6 +323,20 @@ def test_elements_that_do_not_count(name: str) -> None:
             second = sg.hessian(f)(x)
             np.testing.assert_array_equal(second[0], 0.0)
             np.testing.assert_allclose(sg.hessian(f, sparse=True)(x).toarray(), second)
+
+
+def test_what_does_not_move_has_no_derivative() -> None:
+    """Full, a tank's cross-section is the whole circle: the segment's formulas end there."""
+
+    def segment(d: Any, h: float) -> Any:
+        h = min(h, d)
+        return (d / 2) ** 2 * np.arccos((d / 2 - h) / (d / 2)) - (d / 2 - h) * np.sqrt(d * h - h**2)
+
+    for derivative in (sg.grad(segment), sg.jacobian(segment, mode="forward")):
+        np.testing.assert_allclose(derivative(0.6, 0.7), np.pi * 0.3, rtol=1e-14)
+        assert derivative(0.6, 0.2) > 0
+    assert sg.grad(lambda y: np.sqrt(10.0**y))(-400.0) == 0.0
+    assert sg.grad(lambda y: np.sqrt(np.exp(y)))(-800.0) == 0.0
 
 
 def test_the_jacobian_of_an_elementwise_function_is_diagonal() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._batch import batch
-from .._forward import push_forward
+from .._forward import push_forward, with_limits
 from .._graph import Literal, Node, topological, warn_user
 from .._lanes import added_up, memory, places_throughout
 from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
@@ -180,6 +180,7 @@ def _columns(y: Node, x: Node) -> Node:
         return _assembled([], [], (*y.shape, *x.shape), y)
     scalars = [fresh(as_node(_element(x, p)), "x") for p in places]
     [out] = rewrite(substitute([y], {x: _from_elements(x, places, scalars)}))
+    [out] = with_limits([out], scalars)
     parts, regions = [], []
     for place, scalar in zip(places, scalars, strict=True):
         [column] = push_forward([out], {scalar: Literal(1, x.dtype)}, fixed=True)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._forward import fitted
+from .._forward import fitted, with_limits
 from .._graph import Body, Literal, Node, carrying, rebuilt, topological
 from .._guards import Guarded, added
 from .._op import AXES, PROJECTIONS, Bodied, Gather, Scatter
@@ -69,6 +69,7 @@ def blocks_of(
         and branches are ends.
     """
     with within(), simplified():
+        outputs = with_limits(outputs, inputs)
         walk = _Walk(reached(outputs), inputs, note, places)
         walk.go()
     found = [walk.found.get(node, []) for node in outputs]

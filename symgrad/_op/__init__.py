@@ -35,6 +35,7 @@ from ._facets import (
     Instr,
     Intrinsic,
     Libm,
+    Limit,
     Recurrence,
     Words,
     Written,

@@ -229,10 +229,19 @@ def _choice(condition: Any, a: Any, b: Any) -> Any:
     return sp.Piecewise((a, truth(condition)), (b, True))
 
 
+def _is_never(mask: Any) -> bool:
+    return mask is not None and getattr(mask.node, "value", None) == np.False_
+
+
 def _of_choice(condition: Any, a: Any, b: Any) -> Any:
-    """Return where a choice can differ from zero: where what is chosen can."""
-    if a is None and b is None:
-        return None
+    """Return where a choice can differ from zero: where what is chosen can.
+
+    Of a choice between a value and 0 it is where the value can: the condition is known as a guard.
+    """
+    if _is_never(a):
+        return b
+    if _is_never(b) or (a is None and b is None):
+        return a
     return np.where(condition, True if a is None else a, True if b is None else b)
 
 
