@@ -7,22 +7,49 @@ the derivative 0, not ``0*inf``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._graph import Literal, Node, carrying, checked, topological
+from ._graph import Literal, Node, carrying, checked, rebuilt, topological, viewed
 from ._guards import Guarded, added, ahead, conditions, in_turn, narrowed, settled
-from ._op import PROJECTIONS, Bodied, Linear, Op
-from ._rewrite import Way, shortcuts, spectral_ways
-from ._state import at, within
-from ._trace import Traced, as_node, cast, partials
+from ._op import PROJECTIONS, Bodied, Limit, Linear, Op
+from ._rewrite import Way, is_still, shortcuts, spectral_ways
+from ._state import at, now, within
+from ._support import Support, dependents
+from ._trace import Traced, as_node, cast, partials, substitute
+
+
+def with_limits(outputs: Sequence[Node], kept: Iterable[Node]) -> list[Node]:
+    """Return what the derivatives of ``outputs`` are those of; ``kept`` are inputs.
+
+    A gradient of a smooth function of a length r is 0 where r is; there it has the form ``q*x``,
+    of which q is the limit of ``g'(r)/r``. That is the derivative of ``g'(r)`` by r.
+    """
+    if now().numbers is not None or not any(Limit in x.op.beside for x in topological(outputs)):
+        return list(outputs)
+
+    def change(node: Node, operands: tuple[Node, ...]) -> Node | None:
+        form = Limit.of(node.op).form
+        if form is None:
+            return None
+        ct, r = operands[0], viewed(operands[-1])
+        [pushed] = push_forward([ct], {r: as_node(np.ones_like(Traced(r)))})
+        slope = None
+        if pushed is not None:
+            [known] = rebuilt([pushed], lambda x, xs: xs[0] if Limit.of(x.op).tangent else None)
+            slope = Traced(*substitute([known], {r: as_node(np.zeros_like(Traced(r)))}))
+        found = form(*map(Traced, operands), slope=slope, still=is_still(r))
+        return cast(as_node(found), node.dtype)
+
+    return rebuilt(outputs, change, {x: x for x in kept})
 
 
 def push_forward(
-    outputs: Sequence[Node], tangents: Mapping[Node, Node], fixed: Collection[Node] = ()
-) -> list[Node | None]:
+    outputs: Sequence[Node], tangents: Mapping[Node, Node], fixed: bool = False,
+    constants: Collection[Node] = (),
+) -> list[Node | None]:  # fmt: skip
     """Return the tangents of ``outputs`` for the given tangents of some nodes.
 
     Parameters
@@ -32,17 +59,22 @@ def push_forward(
     tangents:
         Tangents of nodes (usually inputs), of the same shapes and types.
     fixed:
-        Nodes that are constants.
+        Whether the given tangents are no values of a chain that began elsewhere.
+    constants:
+        Nodes that do not move, whatever they are made of.
 
     Returns
     -------
     list
         One node for each output, None where it is zero.
     """
+    outputs = with_limits(outputs, tangents)
     found = {x: Guarded(t) for x, t in tangents.items()}
     results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
     order = carrying(topological(outputs), outputs)
-    ways = spectral_ways(order, list(tangents), shortcuts(order, list(tangents)), fixed)
+    ways = spectral_ways(order, list(tangents), shortcuts(order, list(tangents)), constants)
+    active = dependents(order, list(tangents), constants)
+    support = Support(order, active, () if fixed else tangents.values())
     with within():
         for node in order:
             if node.op.kind in PROJECTIONS and node.operands[0] in results:
@@ -51,7 +83,7 @@ def push_forward(
                     found[node] = Guarded(slope)
                 continue
             inner = isinstance(node.op, Bodied)
-            if node in found or node in fixed or (node.dtype.kind != "f" and not inner):
+            if node in found or node in constants or (node.dtype.kind != "f" and not inner):
                 continue
             way = ways.get(node)
             given = [found.get(x) for x in (node if way is None else way).operands]
@@ -63,14 +95,16 @@ def push_forward(
                 results[node] = node.op.products.jvp(_settled(given), node)
                 continue
             if way is None:
-                tangent = _rule(node, given)
+                tangent = _rule(node, given, support)
+            elif all(t is None for t in given):
+                tangent = None
             else:
-                tangent = None if all(t is None for t in given) else _past(way, given)
+                tangent = _past(node, way, given, support)
             if beside:
                 assert way is not None
                 through = {x: settled(t) for x, t in beside.items()}
                 root, other = way.detour(node)
-                [more] = push_forward([root], through, {*fixed, *other})
+                [more] = push_forward([root], through, constants={*constants, *other})
                 parts = [t for t in (tangent, None if more is None else Guarded(more)) if t]
                 tangent = added(parts, in_turn) if parts else None
             if tangent is not None:
@@ -87,12 +121,12 @@ def _plain(tangents: Sequence[Guarded | None]) -> list[Any]:
     return [None if t is None else Traced(settled(t)) for t in tangents]
 
 
-def _rule(node: Node, tangents: Sequence[Guarded | None]) -> Guarded | None:
+def _rule(node: Node, tangents: Sequence[Guarded | None], support: Support) -> Guarded | None:
     op, xs = node.op, [Traced(x) for x in node.operands]
     if not op.differentiable:
         return None
     if op.kind == "map":
-        return _elementwise(node, tangents, xs)
+        return _elementwise(node, tangents, xs, support)
     if op.linear is not None:
         value = _linear(op, op.linear, node, _plain(tangents), xs)
     else:
@@ -103,11 +137,11 @@ def _rule(node: Node, tangents: Sequence[Guarded | None]) -> Guarded | None:
 
 
 def _elementwise(
-    node: Node, tangents: Sequence[Guarded | None], xs: Sequence[Any]
+    node: Node, tangents: Sequence[Guarded | None], xs: Sequence[Any], support: Support
 ) -> Guarded | None:
     """The sum of slopes times tangents, each under its guard and that of its branch."""
     slopes = partials(node.op, Traced(node), xs, node.params)
-    own = conditions(node.op, Traced(node), xs, node.params)
+    own = conditions(node.op, Traced(node), xs, node.params, support.selects)
     parts: list[Guarded] = []
     for t, slope, new in zip(tangents, slopes, own, strict=True):
         if t is None or slope is None or (isinstance(slope, (int, float)) and slope == 0):
@@ -118,19 +152,32 @@ def _elementwise(
         unit = isinstance(slope, (int, float)) and abs(slope) == 1
         before = Traced(t.value)
         term = (before if slope == 1 else -before) if unit else before * slope
+        term = support.product(node, t.value, slope, term)
         clean = t.clean and unit and len(guard) == len(t.guard)
         parts.append(Guarded(as_node(term), guard, clean or not guard))
     return added(parts, in_turn) if parts else None
 
 
-def _past(way: Way, tangents: Sequence[Guarded | None]) -> Guarded:
+def _past(node: Node, way: Way, tangents: Sequence[Guarded | None], support: Support) -> Guarded:
     """Return the tangent of a formula that is gone past."""
+    if way.elementwise and any(t and support.vanishes(node, t.value) for t in tangents):
+        terms = [
+            support.past(node, t.value, [way.push(only)])[0]
+            for t, only in zip(tangents, _each(_plain(tangents)), strict=True)
+            if t is not None
+        ]
+        return Guarded(as_node(sum(terms[1:], start=terms[0])))
     guards = {t.guard for t in tangents if t is not None}
     if not way.elementwise or len(guards) > 1:
         return Guarded(as_node(way.push(_plain(tangents))))
     (guard,) = guards
     pushed = [None if t is None else Traced(t.value) for t in tangents]
     return Guarded(as_node(way.push(pushed)), guard, not guard)
+
+
+def _each(tangents: list[Any]) -> list[list[Any]]:
+    """Return the tangents one by one, the others None."""
+    return [[t if j == k else None for j, t in enumerate(tangents)] for k in range(len(tangents))]
 
 
 def _linear(op: Op, rule: Linear, node: Node, tangents: list[Any], xs: list[Any]) -> Any:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._graph import Node
-from ._op import Op
+from ._op import Map, Op
 from ._shapes import Shape, as_size
 from ._state import now
 from ._trace import Traced, as_node
@@ -63,14 +63,18 @@ def narrowed(guard: Guard, more: Guard) -> Guard | None:
     return guard
 
 
-def conditions(op: Op, y: Any, xs: Sequence[Any], params: Any) -> list[Guard]:
-    """Return for each operand of ``op`` the guard under which it reaches the result."""
+def conditions(
+    op: Op, y: Any, xs: Sequence[Any], params: Any, selects: Callable[[Node], bool]
+) -> list[Guard]:
+    """Return for each operand of ``op`` the guard under which it reaches the result.
+
+    ``selects`` tells whether a condition depends on what is differentiated by.
+    """
     if op.taken is None:
         return [()] * len(xs)
-    return [
-        () if c is None else ((as_node(c[0]), c[1]),)
-        for c in op.taken(y, *xs, **params)
-    ]  # fmt: skip
+    given = [None if c is None else (as_node(c[0]), c[1]) for c in op.taken(y, *xs, **params)]
+    fixed = isinstance(op, Map) and op.fixed
+    return [() if c is None or (fixed and selects(c[0])) else (c,) for c in given]
 
 
 def only(condition: tuple[Any, bool], part: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ._forward import with_limits
 from ._graph import Node, apply, checked, merged, topological
 from ._guards import (
     Guarded,
@@ -31,43 +32,20 @@ from ._guards import (
     summed,
     through,
 )
-from ._op import PROJECTIONS, Bodied, Linear, Op, Products, registry
+from ._op import PROJECTIONS, Linear, Op, Products, registry
 from ._ops import unbroadcast
 from ._rewrite import Way, shortcuts, simplified, spectral_ways
 from ._state import at, now, within
+from ._support import Support, dependents
 from ._trace import Traced, as_node, bind, cast, partials
 
 _ADD = registry.ops["Add"]
 
 
-def differentiable(op: Op) -> bool:
-    """Tell whether derivatives flow through ``op`` at all."""
-    return op.kind in PROJECTIONS or op.differentiable
-
-
-def dependents(
-    order: Sequence[Node], wrt: Sequence[Node], fixed: Collection[Node] = ()
-) -> set[Node]:
-    """Return the real-valued nodes of ``order`` through which derivatives to ``wrt`` flow.
-
-    Nodes in ``fixed`` are constants.
-    """
-    found = set(wrt)
-    for node in order:
-        if node in fixed:
-            continue
-        if (
-            (node.dtype.kind == "f" or isinstance(node.op, Bodied))
-            and not found.isdisjoint(node.operands)
-            and differentiable(node.op)
-        ):
-            found.add(node)
-    return found
-
-
 def pull_back(
-    outputs: Sequence[Node], cotangents: Sequence[Node | None], wrt: Sequence[Node]
-) -> list[Node | None]:
+    outputs: Sequence[Node], cotangents: Sequence[Node | None], wrt: Sequence[Node],
+    fixed: bool = False,
+) -> list[Node | None]:  # fmt: skip
     """Return the cotangents of ``wrt`` for the given cotangents of ``outputs``.
 
     Parameters
@@ -76,6 +54,8 @@ def pull_back(
         Nodes and their cotangents, of the same shapes and types; None is zero.
     wrt:
         The nodes to differentiate with respect to, usually inputs.
+    fixed:
+        Whether the given cotangents are no values of a chain that goes on elsewhere.
 
     Returns
     -------
@@ -83,36 +63,39 @@ def pull_back(
         One node for each of ``wrt``, None where nothing flows.
     """
     given = [None if ct is None else Guarded(ct) for ct in cotangents]
-    found = pull_back_guarded(outputs, given, wrt, False)
+    found = pull_back_guarded(outputs, given, wrt, False, fixed)
     return checked("reverse mode", [None if ct is None else ct.value for ct in found])
 
 
 def pull_back_guarded(
     outputs: Sequence[Node], cotangents: Sequence[Guarded | None], wrt: Sequence[Node],
-    inner: bool = True,
+    inner: bool = True, fixed: bool = False,
 ) -> list[Guarded | None]:  # fmt: skip
     """Return the cotangents that :func:`pull_back` returns, clean, with their guards.
 
     ``inner`` says that ``wrt`` are inputs of a body, so that guards count beyond them.
     """
     with within(), simplified():
-        found = _walk_back(outputs, cotangents, wrt, inner)
+        found = _walk_back(outputs, cotangents, wrt, inner, fixed)
     return [found.get(node) for node in wrt]
 
 
 def _walk_back(
     outputs: Sequence[Node], cotangents: Sequence[Guarded | None], wrt: Sequence[Node],
-    inner: bool, fixed: Collection[Node] | None = None,
+    inner: bool, fixed: bool, constants: Collection[Node] | None = None,
 ) -> dict[Node, Guarded]:  # fmt: skip
-    """Return the cotangents of ``wrt``; with nodes ``fixed``, what flows no further than there."""
+    """Return the cotangents of ``wrt``; with ``constants``, what flows no further than there."""
+    outputs = with_limits(outputs, wrt)
     order = topological(outputs)
     numbers = now().numbers
     if numbers is not None:  # the order in which eager tensors go back
         order.sort(key=lambda node: numbers.get(node, -1))
-    active = dependents(order, wrt, fixed or ())
+    active = dependents(order, wrt, constants or ())
     ways = shortcuts(order, wrt) if numbers is None else _ways_apart(order, wrt)
     if numbers is None:
-        ways = spectral_ways(order, wrt, ways, fixed or ())
+        ways = spectral_ways(order, wrt, ways, constants or ())
+    seeds = () if fixed else [None if ct is None else ct.value for ct in cotangents]
+    support = Support(order if numbers is None else (), active, seeds)
     pending: dict[Node, list[Guarded]] = {}
     for node, given in zip(outputs, cotangents, strict=True):
         if given is not None and node in active:
@@ -137,7 +120,7 @@ def _walk_back(
             results.setdefault(node.operands[0], {})[node] = Guarded(settled(ct), ct.guard)
         if node in wanted:
             found[node] = Guarded(settled(ct), ct.guard)
-            if fixed is not None:
+            if constants is not None:
                 continue
         if not node.operands or node.op.kind in PROJECTIONS:
             continue
@@ -147,14 +130,16 @@ def _walk_back(
             if beside:
                 root, other = way.detour(node)
                 whole = [Guarded(settled(ct), ct.guard)]
-                others = _walk_back([root], whole, beside, True, {*(fixed or ()), *other})
+                others = _walk_back(
+                    [root], whole, beside, True, False, {*(constants or ()), *other}
+                )
                 for operand, along in others.items():
                     pending.setdefault(operand, []).append(along)
             operands = way.operands
-            passed = _past(way, node, ct, active, inner)
+            passed = _past(way, node, ct, active, inner, support)
         else:
             operands = node.operands
-            passed = _rule(node, ct, active, inner)
+            passed = _rule(node, ct, active, inner, support)
         for operand, part in zip(operands, passed, strict=True):
             if part is not None:
                 pending.setdefault(operand, []).append(part)
@@ -236,7 +221,7 @@ def accumulate(parts: Sequence[Node]) -> Node:
 
 
 def _past(
-    way: Way, node: Node, ct: Guarded, active: set[Node], inner: bool
+    way: Way, node: Node, ct: Guarded, active: set[Node], inner: bool, support: Support
 ) -> list[Guarded | None]:
     """Return the cotangents of a shortcut's operands."""
     xs = [Traced(x) for x in way.operands]
@@ -244,20 +229,27 @@ def _past(
     if not way.elementwise:
         value = settled(ct)
         guards = behind(ct.guard, node.shape, xs, way.support) if ct.guard else guards
+    spread = None if way.elementwise else way.support
+    parts = support.past(node, value, way.pull(Traced(value)), spread)
     return [
         _fit(Guarded(as_node(part), guard, not guard), x, inner) if x in active else None
-        for part, guard, x in zip(way.pull(Traced(value)), guards, way.operands, strict=True)
+        for part, guard, x in zip(parts, guards, way.operands, strict=True)
     ]
 
 
-def _rule(node: Node, ct: Guarded, active: set[Node], inner: bool) -> list[Guarded | None]:
+def _rule(
+    node: Node, ct: Guarded, active: set[Node], inner: bool, support: Support
+) -> list[Guarded | None]:
     op, xs = node.op, [Traced(x) for x in node.operands]
     wanted = [x in active for x in node.operands]
-    own = conditions(op, Traced(node), xs, node.params)
+    own = conditions(op, Traced(node), xs, node.params, support.selects)
     if op.kind == "map":
         value, guards = ct.value, [ct.guard] * len(xs)
         slopes = partials(op, Traced(node), xs, node.params)
-        raw = [scale(Traced(value), p) if w else None for w, p in zip(wanted, slopes, strict=True)]
+        raw = [
+            support.product(node, value, p, scale(Traced(value), p)) if w else None
+            for w, p in zip(wanted, slopes, strict=True)
+        ]
         exact = [isinstance(p, (int, float)) and math.isfinite(p) for p in slopes]
     else:
         value = settled(ct)

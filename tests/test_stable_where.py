@@ -217,12 +217,17 @@ def test_published_failures(name: str) -> None:
 
 
 def test_a_computed_zero_is_no_guard() -> None:
-    """The derivative of sqrt(x)**2 at 0 is 1: a product 0*inf says that the formula fails."""
+    """The derivative of sqrt(x)**2 at 0 is 1: a product 0*inf says that the formula fails.
+
+    A zero that is written in the program is one: 0*sqrt(x) does not move.
+    """
     assert (
         np.isnan(sg.grad(lambda x: np.sqrt(x) * np.sqrt(x))(0.0))
         or sg.grad(lambda x: np.sqrt(x) * np.sqrt(x))(0.0) == 1.0
     )
-    assert np.isnan(sg.grad(lambda x: np.where(x >= 0, np.sqrt(x) * 0.0, x))(0.0))
+    found = sg.grad(lambda x: np.sqrt(x) * np.tanh(np.sqrt(x)))(0.0)
+    assert np.isnan(found) or found == 1.0
+    assert sg.grad(lambda x: np.where(x >= 0, np.sqrt(x) * 0.0, x))(0.0) == 0.0
 
 
 def test_an_infinite_slope_of_the_branch_taken_stays() -> None:
@@ -284,3 +289,84 @@ def test_random_trees_of_choices(data: st.DataObject) -> None:
         branch(x).backward()
         want.append(x.grad.item())
     np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-300)
+
+
+def _unpacked(a: Any, b: Any, c: Any) -> Any:
+    return b * c
+
+
+#: A function of [0, 1, 4] that does not depend on the first element, and its gradient.
+APART: dict[str, tuple[Callable[..., Any], list[float]]] = {
+    "slice": (lambda x: np.sum(np.sqrt(x)[1:]), [0, 1 / 2, 1 / 4]),
+    "element": (lambda x: np.sqrt(x)[1], [0, 1 / 2, 0]),
+    "logarithm": (lambda x: np.sum(np.log(x)[1:]), [0, 1, 1 / 4]),
+    "quotient": (lambda x: np.sum((1 / x)[1:]), [0, -1, -1 / 16]),
+    "take": (lambda x: np.sum(np.take(np.sqrt(x), [1, 2])), [0, 1 / 2, 1 / 4]),
+    "concatenate": (lambda x: np.sum(np.concatenate([np.sqrt(x), x])[1:]), [1, 3 / 2, 5 / 4]),
+    "sort": (lambda x: np.sum(np.sort(np.sqrt(x))[1:]), [0, 1 / 2, 1 / 4]),
+    "unpacking": (lambda x: _unpacked(*np.sqrt(x)), [0, 1, 1 / 4]),
+    "constant": (lambda x: np.sum(np.array([0.0, 1, 1]) * np.sqrt(x)), [0, 1 / 2, 1 / 4]),
+    "constant inside": (lambda x: np.sum(np.sqrt(np.array([0.0, 1, 1]) * x)), [0, 1 / 2, 1 / 4]),
+    "truth values": (lambda x: np.sum((np.arange(3) > 0) * np.sqrt(x)), [0, 1 / 2, 1 / 4]),
+    "loop": (lambda x: sum(np.sqrt(x)[i] for i in (1, 2)), [0, 1 / 2, 1 / 4]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", APART)
+def test_elements_that_do_not_count(name: str) -> None:
+    f, want = APART[name]
+    x = np.array([0.0, 1.0, 4.0])
+    for backend in BACKENDS:
+        with sg.backend(backend):
+            np.testing.assert_allclose(sg.grad(f)(x), want)
+            np.testing.assert_allclose(sg.jacobian(f, mode="forward")(x), want)
+            second = sg.hessian(f)(x)
+            np.testing.assert_array_equal(second[0], 0.0)
+            np.testing.assert_allclose(sg.hessian(f, sparse=True)(x).toarray(), second)
+
+
+def test_what_does_not_move_has_no_derivative() -> None:
+    """Full, a tank's cross-section is the whole circle: the segment's formulas end there."""
+
+    def segment(d: Any, h: float) -> Any:
+        h = min(h, d)
+        return (d / 2) ** 2 * np.arccos((d / 2 - h) / (d / 2)) - (d / 2 - h) * np.sqrt(d * h - h**2)
+
+    for derivative in (sg.grad(segment), sg.jacobian(segment, mode="forward")):
+        np.testing.assert_allclose(derivative(0.6, 0.7), np.pi * 0.3, rtol=1e-14)
+        assert derivative(0.6, 0.2) > 0
+    assert sg.grad(lambda y: np.sqrt(10.0**y))(-400.0) == 0.0
+    assert sg.grad(lambda y: np.sqrt(np.exp(y)))(-800.0) == 0.0
+
+
+def test_the_jacobian_of_an_elementwise_function_is_diagonal() -> None:
+    for size in (2, 40):
+        x = np.arange(0.0, size)
+        want = np.diag([np.inf, *0.5 / np.sqrt(x[1:])])
+        for mode in ("forward", "reverse"):
+            np.testing.assert_allclose(sg.jacobian(np.sqrt, mode=mode)(x), want)
+
+
+def test_a_weight_of_zero_has_a_derivative() -> None:
+    """By ``x`` the product is 0 for good; by the weight it is not."""
+
+    def f(x: Any, w: Any) -> Any:
+        return np.sum(w * np.sqrt(x))
+
+    x, w = np.array([0.0, 1.0, 4.0]), np.array([0.0, 0.0, 2.0])
+    np.testing.assert_allclose(sg.grad(f)(x, w), [0, 0, 1 / 2])
+    mixed = sg.jacobian(sg.grad(f), 1)(x, w)
+    np.testing.assert_allclose(np.diag(mixed), [np.inf, 1 / 2, 1 / 4])
+    np.testing.assert_allclose(np.diag(sg.hessian(f)(x, w)), [0, 0, -1 / 16])
+
+
+def test_a_zero_of_the_chain_in_a_rule_of_the_users() -> None:
+    @sg.custom_jvp
+    def root(x: Any) -> Any:
+        return np.sqrt(x)
+
+    root.defjvp(lambda p, t: (np.sqrt(p[0]), t[0] * 0.5 / np.sqrt(p[0])))
+    found = sg.grad(lambda x: root(x) * root(x))(0.0)
+    assert np.isnan(found) or found == 1.0
+    loop = sg.grad(lambda x: sg.fori_loop(0, 1, lambda i, s: np.sqrt(s) ** 2 + 0 * i, x))(0.0)
+    assert np.isnan(loop) or loop == 1.0

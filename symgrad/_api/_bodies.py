@@ -98,7 +98,7 @@ def grad_body(
                 "real: convert it with .astype(complex)"
             )
         parts = [x.node for x in ((value.real, value.imag) if holomorphic else (value,))]
-        found = pull_back(parts[:1], [Literal(1, parts[0].dtype)], opened.inputs)
+        found = pull_back(parts[:1], [Literal(1, parts[0].dtype)], opened.inputs, fixed=True)
         slopes = filled(found, opened.inputs)
         extra, tree, leaves = collect(aux)
         closed = opened.close([*slopes, *extra, *parts])

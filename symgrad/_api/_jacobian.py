@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._batch import batch
-from .._forward import push_forward
+from .._forward import push_forward, with_limits
 from .._graph import Literal, Node, topological, warn_user
 from .._lanes import added_up, memory, places_throughout
 from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
@@ -180,9 +180,10 @@ def _columns(y: Node, x: Node) -> Node:
         return _assembled([], [], (*y.shape, *x.shape), y)
     scalars = [fresh(as_node(_element(x, p)), "x") for p in places]
     [out] = rewrite(substitute([y], {x: _from_elements(x, places, scalars)}))
+    [out] = with_limits([out], scalars)
     parts, regions = [], []
     for place, scalar in zip(places, scalars, strict=True):
-        [column] = push_forward([out], {scalar: Literal(1, x.dtype)})
+        [column] = push_forward([out], {scalar: Literal(1, x.dtype)}, fixed=True)
         if column is not None:
             parts.append(column)
             regions.append((*map(whole, y.shape), *_entry(place)))
@@ -198,7 +199,7 @@ def _rows(y: Node, x: Node) -> Node:
     parts, regions = [], []
     for place in _places(_fixed(y)):
         element = as_node(_element(y, place))
-        [row] = pull_back([element], [Literal(1, y.dtype)], [x])
+        [row] = pull_back([element], [Literal(1, y.dtype)], [x], fixed=True)
         if row is not None:
             parts.append(row)
             regions.append((*_entry(place), *map(whole, x.shape)))
@@ -241,7 +242,7 @@ def _identity(node: Node) -> tuple[Node, Any]:
 def _forward(y: Node, x: Node) -> Node:
     units, count = _identity(x)
     tangent = fresh(x, "t")
-    [column] = push_forward([y], {x: tangent})
+    [column] = push_forward([y], {x: tangent}, fixed=True)
     [(block, lifted)] = batch([column or zeros_like(y)], {tangent: units}, count)
     if not lifted:
         return _assembled([], [], (*y.shape, *x.shape), y)
@@ -253,7 +254,7 @@ def _forward(y: Node, x: Node) -> Node:
 def _reverse(y: Node, x: Node) -> Node:
     units, count = _identity(y)
     cotangent = fresh(y, "t")
-    [row] = pull_back([y], [cotangent], [x])
+    [row] = pull_back([y], [cotangent], [x], fixed=True)
     [(block, lifted)] = batch([row or zeros_like(x)], {cotangent: units}, count)
     if not lifted:
         return _assembled([], [], (*y.shape, *x.shape), y)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import sympy as sp
-
-from .._graph import Literal, Node, bodies, topological
-from .._op import Map
+from .._graph import Node, bodies, topological
+from .._support import is_edgy
 
 #: Of what an operand is made of so many nodes are looked at.
 SOURCES = 64
-
-_EVERYWHERE = (sp.Reals, sp.Integers, sp.FiniteSet(sp.true, sp.false))
 
 
 def is_risky(x: Node) -> bool:
@@ -26,14 +22,7 @@ def is_risky(x: Node) -> bool:
 def has_edges(outputs: Sequence[Node]) -> bool:
     """Tell whether a step has an op that is undefined somewhere, or has no slope there."""
     return any(
-        any(has_edges(body.outputs) for body in bodies(n)) or (n.op.kind == "map" and _is_edgy(n))
+        any(has_edges(body.outputs) for body in bodies(n))
+        or (n.op.kind == "map" and n.dtype.kind == "f" and is_edgy(n))
         for n in topological(outputs)
-    )
-
-
-def _is_edgy(n: Node) -> bool:
-    assert isinstance(n.op, Map)
-    pairs = zip(n.operands, n.op.domain, strict=False)
-    return n.dtype.kind == "f" and not all(
-        isinstance(x, Literal) or domain in _EVERYWHERE for x, domain in pairs
     )

@@ -20,9 +20,10 @@ import numpy as np
 from .._graph import Body, Input, Literal, Node, SizeOf, element_count, topological, viewed
 from .._guards import Guard, Guarded, holds, narrowed, of_any
 from .._op import Code, Cython, Libm
-from .._reverse import dependents, pull_back_guarded
+from .._reverse import pull_back_guarded
 from .._rewrite import rewrite
 from .._shapes import Shape, as_size
+from .._support import dependents
 from .._trace import Traced, as_node, substitute
 from ._edges import has_edges
 from ._narrowing import warn_of_narrowing

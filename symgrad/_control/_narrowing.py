@@ -14,7 +14,7 @@ from typing import Any
 from .._forward import push_forward
 from .._graph import Input, Node, topological, warn_user
 from .._op import PROJECTIONS, Linear, Map
-from .._reverse import dependents
+from .._support import dependents
 from ..errors import PathsWarning
 from ._parts import Branch, Loop
 

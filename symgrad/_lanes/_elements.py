@@ -15,8 +15,8 @@ import numpy as np
 
 from .._graph import Constant, Node, size_symbols, topological
 from .._op import Assemble, Gather, Map, Reduce, View
-from .._reverse import dependents
 from .._shapes import hint, same
+from .._support import dependents
 
 #: A set has so many elements at most.
 BITS = 64

@@ -18,6 +18,7 @@ from .._op import Linear, Placing
 from .._ops.movement import is_single
 from .._reverse import pull, scale
 from .._shapes import Shape
+from .._support import Support
 from .._trace import as_node, cast, partials
 from ._block import Block
 from ._index import traced
@@ -67,10 +68,14 @@ def is_zero(node: Node) -> bool:
 # ---------------------------------------------------------------- maps
 
 
-def mapped(node: Node, k: int, block: Block) -> Found:
+def mapped(node: Node, k: int, block: Block, support: Support) -> Found:
+    """Each element of the operand reaches one of the result, with the rule's derivative."""
     xs = [traced(x) for x in node.operands]
     slope = partials(node.op, traced(node), xs, node.params)[k]
-    guard = conditions(node.op, traced(node), xs, node.params)[k]
+    guard = conditions(node.op, traced(node), xs, node.params, support.selects)[k]
+    where = support.of_constant(slope)
+    if where is not None and not isinstance(block.value, Literal):
+        guard = (*guard, (where, True))
     return elementwise(node, node.operands[k].shape, block, slope, guard)
 
 
@@ -192,7 +197,6 @@ def contracted(node: Node, k: int, block: Block) -> Found:
 
 
 RULES: dict[str, Callable[[Node, int, Block], Found]] = {
-    "map": mapped,
     "view": moved,
     "gather": moved,
     "assemble": placed,

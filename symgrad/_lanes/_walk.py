@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._forward import fitted
+from .._forward import fitted, with_limits
 from .._graph import Body, Literal, Node, carrying, rebuilt, topological
 from .._guards import Guarded, added
 from .._op import AXES, PROJECTIONS, Bodied, Gather, Scatter
 from .._ops import TRANSPOSE
-from .._reverse import dependents
 from .._rewrite import Way, shortcuts, simplified
 from .._shapes import Shape, as_size, dim_product, hint
 from .._state import at, within
+from .._support import Support, dependents
 from .._trace import as_node, cast, fresh, substitute
 from ._block import Block
 from ._dense import every, examples_of, filled, operands_of, whole
 from ._index import traced
-from ._rules import RULES, elementwise, is_zero
+from ._rules import RULES, elementwise, is_zero, mapped
 
 #: Told of each step behind which lanes do not lead on, and its operand.
 Note = Callable[[Node, Node], None]
@@ -69,6 +69,7 @@ def blocks_of(
         and branches are ends.
     """
     with within(), simplified():
+        outputs = with_limits(outputs, inputs)
         walk = _Walk(reached(outputs), inputs, note, places)
         walk.go()
     found = [walk.found.get(node, []) for node in outputs]
@@ -114,6 +115,7 @@ class _Walk:
     ) -> None:  # fmt: skip
         self.order, self.note, self.places, self.rules = order, note, places, rules
         self.active = dependents(order, inputs)
+        self.support = Support(order, self.active, ())
         self.ways = shortcuts(order, inputs)
         self.found: dict[Node, list[Block]] = {x: [identity(x)] for x in inputs}
         self.sources = set(inputs)
@@ -233,6 +235,8 @@ class _Walk:
     def _through(self, node: Node, k: int, blocks: Sequence[Block]) -> list[Block] | None:
         """Return what becomes of an operand's blocks; None if it has to be cut."""
         rule = None if node.op.kind in PROJECTIONS else RULES.get(node.op.kind)
+        if node.op.kind == "map":
+            rule = partial(mapped, support=self.support)
         parts: list[Block] = []
         for block in blocks:
             new = None if rule is None else rule(node, k, block)

@@ -35,9 +35,11 @@ from ._facets import (
     Instr,
     Intrinsic,
     Libm,
+    Limit,
     Recurrence,
     Words,
     Written,
+    Zeros,
 )
 from ._kinds import (
     HIGHEST,

@@ -219,6 +219,37 @@ class Recurrence(Facet):
 
 
 @dataclass(frozen=True)
+class Limit(Facet):
+    """Of a first derivative ``ct*f``, 0 where its last operand r is 0: its form there.
+
+    Parameters
+    ----------
+    form:
+        ``form(*operands, slope, still)``: what further derivatives are those of. ``slope`` is the
+        derivative of the first operand by r, None: zero; ``still``: whether r may be 0 for good.
+    tangent:
+        Whether it is the factor ``f`` of a tangent, the first operand.
+    """
+
+    form: Callable[..., Any] | None = None
+    tangent: bool = False
+
+
+@dataclass(frozen=True)
+class Zeros(Facet):
+    """Where the result of a map can differ from zero, where its operands can.
+
+    Parameters
+    ----------
+    where:
+        ``where(*masks)``: truth values, as those of the operands, of which None is everywhere; an
+        operand that is no real number is given itself. None: nothing is known.
+    """
+
+    where: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True)
 class Words(Facet):
     """What is said of an op.
 

@@ -168,6 +168,10 @@ class Op(LateFields, _Faceted):
         return False
 
 
+#: Domains that leave nothing out.
+_ALL = (sp.Reals, sp.Integers, sp.FiniteSet(sp.true, sp.false))
+
+
 #: In the place of what a map evaluates: the first of its functions.
 def _first(*_: Any, **__: Any) -> Any:
     raise AssertionError
@@ -198,6 +202,9 @@ class Map(Op):
         the operand, from 1, by which it is differentiated.
     sympy, parts, taken:
         See :class:`Op`.
+    fixed:
+        Whether ``taken`` holds only for a condition that does not depend on what is differentiated
+        by; else the derivative is that of the operand everywhere.
     """
 
     # By factories: where a late function was given, the class must not have a default.
@@ -209,6 +216,7 @@ class Map(Op):
     taken: Callable[..., Any] | None = None
     orders: int = 0
     slopes: int = 0
+    fixed: bool = False
 
     kind = "map"
     LATE: ClassVar[tuple[str, ...]] = ("evaluate", "functions")
@@ -237,6 +245,14 @@ class Map(Op):
     def arity(self) -> int:
         """Number of operands."""
         return len(self.domain)
+
+    @property
+    def edges(self) -> tuple[bool, ...]:
+        """For each operand whether the op is undefined somewhere, or has no derivative there."""
+        found: tuple[bool, ...] | None = self.__dict__.get("_edges")
+        if found is None:
+            found = self.__dict__["_edges"] = tuple(d not in _ALL for d in self.domain)
+        return found
 
     @property
     def partials(self) -> Callable[..., Any] | None:

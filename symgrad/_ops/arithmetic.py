@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from .._op import (
     Real,
     Recurrence,
     Words,
+    Zeros,
     define,
     define_step,
 )
@@ -45,6 +48,20 @@ def is_float(x: Any) -> bool:
 # ---------------------------------------------------------------- operators
 
 
+def _of_factors(*masks: Any) -> Any:
+    """Return where a product can differ from zero: where each factor can."""
+    some = [mask for mask in masks if mask is not None]
+    return reduce(operator.and_, some) if some else None
+
+
+def _of_terms(*masks: Any) -> Any:
+    """Return where a sum can differ from zero: where a term can."""
+    return None if any(mask is None for mask in masks) else reduce(operator.or_, masks)
+
+
+FACTORS, TERMS = Zeros(_of_factors), Zeros(_of_terms)
+
+
 def _negative(e: Any, dtype: Any, x: str) -> str:
     t = e.type(dtype)
     return str(e.op(f"fneg {t} {x}" if dtype.kind == "f" else f"sub {t} 0, {x}", t))
@@ -55,12 +72,14 @@ ADD = define(
         rule=Partials(lambda z, x, y: (1, 1)), parts=parts.add),
     Code(Instr(f="fadd", i="add", u="add", b="or"), source=infix("+")),
     Evidence(samples=(-3, 3), ulp=0.5),
+    TERMS,
 )  # fmt: skip
 SUBTRACT = define(
     Map("Subtract", functions=(np.subtract,), domain=BINARY, sympy=lambda x, y: x - y,
         rule=Partials(lambda z, x, y: (1, -1)), parts=parts.subtract),
     Code(Instr(f="fsub", i="sub", u="sub"), source=infix("-")),
     Evidence(samples=(-3, 3), ulp=0.5),
+    TERMS,
 )  # fmt: skip
 MULTIPLY = define(
     Map("Multiply", functions=(np.multiply,), domain=BINARY, sympy=lambda x, y: x * y,
@@ -68,6 +87,7 @@ MULTIPLY = define(
     Code(Instr(f="fmul", i="mul", u="mul", b="and"), source=infix("*")),
     Evidence(samples=(-3, 3), ulp=0.5),
     Recurrence(series.product),
+    FACTORS,
 )  # fmt: skip
 DIVIDE = define(
     Map("Divide", functions=(np.divide,), domain=(Real, NonZero), sympy=lambda x, y: x / y,
@@ -75,18 +95,21 @@ DIVIDE = define(
     Code(Instr(f="fdiv"), source=infix("/")),
     Evidence(samples=((-3, 3), (0.5, 3)), ulp=0.5),
     Recurrence(series.quotient),
+    Zeros(lambda x, y: x),
 )  # fmt: skip
 NEGATIVE = define(
     Map("Negative", functions=(np.negative,), domain=UNARY, sympy=lambda x: -x,
         rule=Partials(lambda y, x: (-1,)), parts=lambda z: (-z.real, -z.imag)),
     Code(Emit(_negative), source=lambda x: f"-{x}"),
     Evidence(samples=(-3, 3), ulp=0.0),
+    FACTORS,
 )  # fmt: skip
 POSITIVE = define(
     Map("Positive", functions=(np.positive,), domain=UNARY, sympy=lambda x: x,
         rule=Partials(lambda y, x: (1,)), parts=lambda z: z),
     Code(Emit(lambda e, dtype, x: x)),
     Evidence(samples=(-3, 3), ulp=0.0),
+    FACTORS,
 )  # fmt: skip
 CONJUGATE = define(
     Map("Conjugate", functions=(np.conjugate,), domain=UNARY, sympy=lambda x: x,
@@ -101,6 +124,7 @@ SQUARE = define(
     Code(Composed(lambda x: x * x)),
     Evidence(samples=(-3, 3), ulp=0.5),
     Recurrence(series.square),
+    FACTORS,
 )  # fmt: skip
 RECIPROCAL = define(
     Map("Reciprocal", functions=(np.reciprocal,), domain=(NonZero,), sympy=lambda x: 1 / x,

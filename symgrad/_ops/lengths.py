@@ -18,12 +18,14 @@ from .._op import (
     Code,
     Composed,
     Evidence,
+    Limit,
     Map,
     NonZero,
     NoRule,
     Op,
     Partials,
     Positive,
+    Real,
     Words,
     define,
 )
@@ -64,6 +66,69 @@ def direction(x: Any, *others: Any) -> Any:
     return over_length(part, np.sqrt(total))
 
 
+def half_over(length: Any) -> Any:
+    """Return ``0.5/length``, and 0 at 0."""
+    return np.where(length == 0, 0.0, 0.5 / length)
+
+
+# ---------------------------------------------------------------- at a length of 0
+
+
+def _limit(ct: Any, slope: Any, still: bool) -> Any:
+    """Return the limit of ``ct/r``: the derivative of ``ct`` by r where ``ct`` is 0.
+
+    Else there is none, unless the length is that of a difference that is 0 for good.
+    """
+    return np.where(ct == 0, 0.0 if slope is None else slope, 0.0 if still else math.nan)
+
+
+def _along_limit(ct: Any, u: Any, x: Any, r: Any, slope: Any, still: bool) -> Any:
+    return np.where(r == 0, _limit(ct, slope, still) * x, ct * u)
+
+
+def _over_limit(ct: Any, r: Any, slope: Any, still: bool) -> Any:
+    return np.where(r == 0, 0.5 * _limit(ct, slope, still), ct * half_over(r))
+
+
+def _turn_limit(u: Any, r: Any, slope: Any, still: bool) -> Any:
+    # The root of 0 is 0, and its derivative times 0 is nan.
+    return u if still else np.where(r == 0, np.sqrt(r), u)
+
+
+ALONG: Op = define(
+    Map("Along", evaluate=lambda ct, u, x, r: ct * u, domain=(Real, Real, Real, NonZero),
+        types=lambda *kinds: (kinds, kinds[0]), sympy=lambda ct, u, x, r: ct * u,
+        rule=Partials(lambda y, ct, u, x, r: (u, ct, None, None))),
+    Code(Composed(lambda ct, u, x, r: ct * u), source=lambda ct, u, x, r: f"{ct} * {u}"),
+    Evidence(samples=(0.5, 3)),
+    Words("The cotangent ct of a length r by its part x: times the direction u = x/r.",
+        convention="u is 0 at 0"),
+    Limit(_along_limit),
+)  # fmt: skip
+OVER_LENGTH: Op = define(
+    Map("OverLength", evaluate=lambda ct, r: ct * half_over(r), domain=(Real, NonZero),
+        types=lambda *kinds: (kinds, kinds[0]), sympy=lambda ct, r: ct / (2 * r),
+        rule=Partials(lambda y, ct, r: (half_over(r), -2.0 * y * half_over(r)))),
+    Code(Composed(lambda ct, r: ct * half_over(r)),
+        source=lambda ct, r: f"{ct} * half_over({r})", helpers=(half_over,)),
+    Evidence(samples=(0.5, 3)),
+    Words("The cotangent ct of a length r by its square.", convention="0 at 0"),
+    Limit(_over_limit),
+)  # fmt: skip
+
+
+TURN: Op = define(
+    Map("Turn", evaluate=lambda u, r: u, domain=(Real, NonZero),
+        types=lambda *kinds: (kinds, kinds[0]), sympy=lambda u, r: u,
+        rule=Partials(lambda y, u, r: (1, None))),
+    Code(Composed(lambda u, r: u), source=lambda u, r: f"{u}"),
+    Evidence(samples=(0.5, 3)),
+    Words("The derivative u of a length r by its part, in tangents.",
+        convention="it is 0 at 0, where its own is nan"),
+    Limit(_turn_limit, tangent=True),
+)  # fmt: skip
+
+
 def _positive(r: Any) -> Any:
     return np.where(r == 0, 1.0, r)
 
@@ -83,6 +148,21 @@ def _direction3_partials(s: Any, x: Any, y: Any, z: Any) -> Any:
     return scale * (across / square / r), -scale * (s * (y / square)), -scale * (s * (z / square))
 
 
+def _cosine_partials(s: Any, x: Any, y: Any, r: Any) -> Any:
+    across = COSINE(y, x, r)
+    r = _positive(r)
+    return across * across / r, -s * across / r, None
+
+
+COSINE: Op = define(
+    Map("Cosine", evaluate=lambda x, y, r: x / np.where(r == 0, r.dtype.type(1), r),
+        domain=(NonZero, NonZero, NonZero), sympy=lambda x, y, r: x / r,
+        types=lambda *kinds: (kinds, kinds[0]), rule=Partials(_cosine_partials)),
+    Code(Composed(lambda x, y, r: x / np.where(r == 0, 1.0, r)),
+        source=lambda x, y, r: f"{x} / np.where({r} == 0, 1.0, {r})"),
+    Evidence(samples=(0.5, 3)),
+    Words("x/r for r = hypot(x, y), the derivative of it.", convention="0 at (0, 0)"),
+)  # fmt: skip
 DIRECTION: Op = define(
     Map("Direction", evaluate=direction, domain=(NonZero, NonZero),
         sympy=lambda x, y: x / sp.sqrt(x**2 + y**2), rule=Partials(_direction_partials)),

@@ -24,6 +24,7 @@ from .._op import (
     Partials,
     Real,
     Words,
+    Zeros,
     composite,
     define,
     refuse,
@@ -229,6 +230,22 @@ def _choice(condition: Any, a: Any, b: Any) -> Any:
     return sp.Piecewise((a, truth(condition)), (b, True))
 
 
+def _is_never(mask: Any) -> bool:
+    return mask is not None and getattr(mask.node, "value", None) == np.False_
+
+
+def _of_choice(condition: Any, a: Any, b: Any) -> Any:
+    """Return where a choice can differ from zero: where what is chosen can.
+
+    Of a choice between a value and 0 it is where the value can: the condition is known as a guard.
+    """
+    if _is_never(a):
+        return b
+    if _is_never(b) or (a is None and b is None):
+        return a
+    return np.where(condition, True if a is None else a, True if b is None else b)
+
+
 WHERE = define(
     Map("Where", evaluate=np.where, domain=(CONDITION, Real, Real), types=_where_types,
         sympy=_choice,
@@ -237,6 +254,21 @@ WHERE = define(
     Code(Emit(_select), source=lambda c, a, b: f"np.where({c}, {a}, {b})"),
     Evidence(samples=(-3, 3), ulp=0.0),
     Words("np.where(condition, a, b)."),
+    Zeros(_of_choice),
+)  # fmt: skip
+
+
+REACHED = define(
+    Map("Reached", evaluate=lambda x, mask: np.where(mask, x, x.dtype.type(0)),
+        domain=(Real, CONDITION), types=lambda x, mask: ((x, np.dtype(bool)), x),
+        sympy=lambda x, mask: _choice(mask, x, 0), rule=Partials(lambda y, x, mask: (1, None)),
+        taken=lambda y, x, mask: ((mask, True), None), fixed=True),
+    Code(Composed(lambda x, mask: np.where(mask, x, 0.0)),
+        source=lambda x, mask: f"np.where({mask}, {x}, {x.dtype.type(0)!r})"),
+    Evidence(samples=(-3, 3), ulp=0.0, exact_form=False),
+    Words("A derivative, 0 where it stays 0; its own derivatives are those of the first operand.",
+        convention="0 times an infinite derivative is 0 where the zero is a constant"),
+    Zeros(lambda x, mask: mask),
 )  # fmt: skip
 
 
@@ -300,6 +332,7 @@ CAST: Op = define(
     Code(Emit(_cast), source=lambda x, dtype: f"{x}.astype(np.{dtype})"),
     Evidence(samples=(-3, 3), ulp=0.5, exact_form=False),
     Words("Conversion to the element type dtype; its derivative is 1 between real types."),
+    Zeros(lambda x: x),
 )  # fmt: skip
 STOP_GRADIENT: Op = define(
     Map("StopGradient", evaluate=lambda x: x, domain=UNARY, types=lambda k: ((k,), k),

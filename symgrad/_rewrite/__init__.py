@@ -15,7 +15,7 @@ from ._formulas import FORMULAS, SHORTCUTS, index, shortcuts
 from ._matcher import MOST, Index, Reduced, Shortcut, Way, between
 from ._rules import RULES, Rule
 from ._spectral import spectral_ways
-from ._written import POWERS, is_length, number_of
+from ._written import POWERS, is_length, is_still, number_of
 
 #: Ops whose result does not depend on the order of two operands, not even in a bit.
 _COMMUTATIVE = frozenset({"Add", "Multiply"})

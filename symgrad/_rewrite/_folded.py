@@ -11,8 +11,18 @@ from .._graph import Node
 from .._late import special
 from .._op import registry
 from .._trace import Traced
-from ._matcher import Reduced, Way, elementwise
-from ._written import POWERS, VIEWS, is_positive, is_sum_of_squares, number_of, square_of
+from ._matcher import Reduced, Way, along, elementwise, over
+from ._written import (
+    POWERS,
+    VIEWS,
+    at_least_zero,
+    does_not_move,
+    is_positive,
+    is_squared_distance,
+    is_sum_of_squares,
+    number_of,
+    square_of,
+)
 
 OPS = registry.ops
 _SOFTMAX = registry.handler(special.softmax)  # no ufunc: it would ask for an array
@@ -102,15 +112,53 @@ def _length_of_array(node: Node, barred: Collection[Node]) -> Way | None:
         return found if count is None else found / Traced(count)
 
     def push(tangents: Sequence[Any]) -> Any:
-        return np.reshape(np.sum(tangents[0] * slopes(), axis=axes), Traced(node).shape)
+        along = OPS["Turn"](slopes(), _restored(Traced(node), x, axes))
+        return np.reshape(np.sum(tangents[0] * along, axis=axes), Traced(node).shape)
 
     return Way(
         (x,),
-        lambda ct: [_restored(ct, x, axes) * slopes()],
+        lambda ct: [
+            OPS["Along"](
+                _restored(ct, x, axes), slopes(),
+                Traced(x) if count is None else np.divide(Traced(x), Traced(count)),
+                _restored(Traced(node), x, axes),
+            )
+        ],
         push,
         elementwise=False,
         support=lambda mask: [_restored(mask, x, axes)],
-    )
+    )  # fmt: skip
+
+
+def _length_of_two(node: Node, barred: Collection[Node]) -> Way:
+    x, y = map(Traced, node.operands)
+    r = Traced(node)
+    return along(node, node.operands, lambda: (OPS["Cosine"](x, y, r), OPS["Cosine"](y, x, r)))
+
+
+def _root_of_distance(node: Node, barred: Collection[Node]) -> Way | None:
+    """``sqrt(|a|**2 + |b|**2 - 2*a@b)``, a length."""
+    if "Power" in node.op.name and number_of(node.operands[1]) != 0.5:
+        return None
+    return over(node, node.operands[0]) if is_squared_distance(node.operands[0]) else None
+
+
+def _of_what_does_not_move(node: Node, barred: Collection[Node]) -> Way | None:
+    """``arccos((r - 2*r)/r)``: the argument is -1 for every ``r``, and its derivative infinite."""
+    if len(node.operands) == 2 and number_of(node.operands[1]) is None:
+        return None
+    x = node.operands[0]
+    if x in barred or not does_not_move(x, barred):
+        return None
+    return Way((), lambda ct: [], lambda tangents: None)
+
+
+def _of_no_negative(node: Node, barred: Collection[Node]) -> Way | None:
+    """``maximum(d2, 0)`` is ``d2``, of which the bound has no share where it is 0."""
+    x = at_least_zero(node)
+    if x is None or x.shape != node.shape:
+        return None
+    return Way((x,), lambda ct: [ct], lambda tangents: tangents[0])
 
 
 def _log_softmax(node: Node, barred: Collection[Node]) -> Way | None:
@@ -254,6 +302,19 @@ REDUCED: tuple[Reduced, ...] = (
     Reduced("log(exp(x)/sum(exp(x))): ct - s*sum(ct)", _log_softmax,
             sees=frozenset(("Divide",))),
     Reduced("log(x**p*y/z): p/x, 1/y, -1/z", _log_of_product, sees=_FACTORS),
+)  # fmt: skip
+#: Lengths of two parts.
+HYPOT = Reduced("hypot(x, y): x/r, y/r", _length_of_two, ("Hypot",))
+#: Functions with an infinite derivative somewhere, of what is a number there for good.
+STILL = Reduced(
+    "sqrt(2*d*d - 2*d*d): 0", _of_what_does_not_move,
+    ("Arccos", "Arccosh", "Arcsin", "Arctanh", "Cbrt", "Log", "Log1p", "Sqrt", *POWERS),
+    frozenset(("Add", "Divide", "Multiply", "Negative", "Subtract")),
+)  # fmt: skip
+DISTANCES = (
+    Reduced("sqrt(a@a + b@b - 2*a@b): 0 at 0", _root_of_distance, ("Sqrt", *POWERS),
+            frozenset(("Add", "Subtract"))),
+    Reduced("maximum(d2, 0): 1", _of_no_negative, ("Maximum",)),
 )  # fmt: skip
 #: To be looked for before the root of any other sum of squares.
 LENGTH = Reduced(

@@ -21,7 +21,7 @@ import numpy as np
 from .._graph import Node
 from .._late import special
 from .._op import registry
-from ._folded import LENGTH, REDUCED
+from ._folded import DISTANCES, HYPOT, LENGTH, REDUCED, STILL
 from ._matcher import Index, Reduced, Shortcut, Way
 from ._written import SUMS, is_sum_of_squares, number_of
 
@@ -147,6 +147,11 @@ FORMULAS: tuple[Shortcut, ...] = (
              lambda y, x: (1.5 * np.sqrt(x),), ((0.0, 9.0),)),
     Shortcut("sqrt(x*x*x): 3/2*sqrt(x)", lambda x: np.sqrt(x * x * x),
              lambda y, x: (1.5 * np.sqrt(x),), ((0.0, 9.0),)),
+    Shortcut("sqrt(exp(x)): exp(x/2)/2", lambda x: np.sqrt(np.exp(x)), lambda y, x: (0.5 * y,),
+             ((-700.0, 700.0),)),
+    Shortcut("sqrt(p**x): log(p)/2*p**(x/2)", lambda p, x: np.sqrt(p**x),
+             lambda y, p, x: (0.5 * y * x / p, 0.5 * np.log(p) * y),
+             ((2.0, 10.0), (-1000.0, 100.0)), lambda p, x: _between(p, 0.0, math.inf)),
     Shortcut("sqrt(x**p): p/2*x**(p/2 - 1)", lambda x, p: np.sqrt(x**p),
              lambda y, x, p: (0.5 * p * x ** (0.5 * p - 1), 0.5 * y * np.log(x)),
              ((0.0, 9.0), (2.5, 6.0)), lambda x, p: _between(p, 2.0, math.inf) and _is_odd(p)),
@@ -195,12 +200,12 @@ FORMULAS: tuple[Shortcut, ...] = (
              ((-1e200, 1e200), (1.0, 2.0))),
     Shortcut("sqrt(x**2 + y**2): x/r, y/r", lambda x, y: np.sqrt(x**2 + y**2),
              lambda r, x, y: (OPS["Direction"](x, y), OPS["Direction"](y, x)),
-             ((-1e200, 1e200), (-1e200, 1e200))),
+             ((-1e200, 1e200), (-1e200, 1e200)), length=True),
     Shortcut("sqrt(x**2 + y**2 + z**2): x/r, y/r, z/r",
              lambda x, y, z: np.sqrt(x**2 + y**2 + z**2),
              lambda r, x, y, z: (OPS["Direction3"](x, y, z), OPS["Direction3"](y, x, z),
                                  OPS["Direction3"](z, x, y)),
-             ((-1e200, 1e200), (1.0, 1e200), (1.0, 2.0))),
+             ((-1e200, 1e200), (1.0, 1e200), (1.0, 2.0)), length=True),
     Shortcut("sqrt(x**2 + c): x/r", lambda x, c: np.sqrt(x**2 + c),
              lambda r, x, c: (OPS["Direction"](x, np.sqrt(c)), 0.5 / r),
              ((-1e200, 1e200), (1.0, 2.0)), lambda x, c: _between(c, 0.0, math.inf)),
@@ -208,9 +213,9 @@ FORMULAS: tuple[Shortcut, ...] = (
              ((0.0, 9.0), (0.6, 0.9)),
              lambda s, p: _between(p, 0.5, 1.0) and is_sum_of_squares(s), SUMS),
     Shortcut("sqrt of a sum of squares: 0 at 0", lambda s: np.sqrt(s), _root_slope,
-             ((0.0, 9.0),), is_sum_of_squares, SUMS),
+             ((0.0, 9.0),), is_sum_of_squares, SUMS, "squared"),
     Shortcut("power 1/2 of a sum of squares: 0 at 0", lambda s: s**0.5, _root_slope,
-             ((0.0, 9.0),), is_sum_of_squares, SUMS),
+             ((0.0, 9.0),), is_sum_of_squares, SUMS, "squared"),
 )  # fmt: skip
 
 #: Those of special functions, which may not be loaded.
@@ -226,7 +231,7 @@ OF_SPECIAL: tuple[Shortcut, ...] = (
 )  # fmt: skip
 
 
-_PLAIN: tuple[Shortcut | Reduced, ...] = (LENGTH, *FORMULAS, *REDUCED)
+_PLAIN: tuple[Shortcut | Reduced, ...] = (STILL, LENGTH, HYPOT, *DISTANCES, *FORMULAS, *REDUCED)
 SHORTCUTS = (*_PLAIN, *OF_SPECIAL)
 
 

@@ -307,6 +307,9 @@ class Shortcut(Row):
         ``where(*nodes)``: a condition on what stands for the operands.
     sees:
         Ops of which one must be among the operands; None for any.
+    length:
+        Whether it is a length of its operands, 0 where they are; "squared": of what the operand is
+        the square of.
     """
 
     name: str
@@ -315,13 +318,50 @@ class Shortcut(Row):
     samples: tuple[tuple[float, float], ...]
     where: Callable[..., bool] = lambda *_: True
     sees: frozenset[str] | None = None
+    length: bool | str = False
 
     def find(self, node: Node, barred: Collection[Node]) -> Way | None:
         """Return the way past ``node``, or None where the formula is another."""
         found = self.found(node, barred)
         if found is None or not self.where(*found):
             return None
+        if self.length == "squared":
+            return over(node, found[0])
+        if self.length:
+            xs = tuple(map(Traced, found))
+            return along(node, found, lambda: self.slopes(Traced(node), *xs))
         return elementwise(node, found, self.slopes)
+
+
+def along(node: Node, operands: tuple[Node, ...], directions: Callable[[], tuple[Any, ...]]) -> Way:
+    """Return the way past a length by its parts and, once they are asked for, ``x/r`` of each."""
+    bind = registry.ops["Along"]
+
+    def pull(ct: Any) -> Sequence[Any]:
+        pairs = zip(operands, directions(), strict=True)
+        return [bind(ct, u, Traced(x), Traced(node)) for x, u in pairs]
+
+    def push(tangents: Sequence[Any]) -> Any:
+        turn = registry.ops["Turn"]
+        return _summed(tangents, [turn(u, Traced(node)) for u in directions()])
+
+    return Way(operands, pull, push)
+
+
+def over(node: Node, square: Node) -> Way:
+    """Return the way past the root of a sum of squares."""
+    r: Any = Traced(node)
+    ops = registry.ops
+
+    def push(tangents: Sequence[Any]) -> Any:
+        return tangents[0] * ops["Turn"](np.where(r == 0, 0.0, 0.5 / r), r)
+
+    return Way((square,), lambda ct: [ops["OverLength"](ct, r)], push)
+
+
+def _summed(tangents: Sequence[Any], slopes: Sequence[Any]) -> Any:
+    terms = [t * s for t, s in zip(tangents, slopes, strict=True) if t is not None]
+    return sum(terms[1:], start=terms[0])
 
 
 def elementwise(
@@ -332,11 +372,7 @@ def elementwise(
     def at() -> tuple[Any, ...]:
         return slopes(Traced(node), *map(Traced, operands))
 
-    def push(tangents: Sequence[Any]) -> Any:
-        terms = [t * s for t, s in zip(tangents, at(), strict=True) if t is not None]
-        return sum(terms[1:], start=terms[0])
-
-    return Way(operands, lambda ct: [ct * s for s in at()], push)
+    return Way(operands, lambda ct: [ct * s for s in at()], lambda ts: _summed(ts, at()))
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ from .._graph import Input, Literal, Node, apart, topological
 from .._op import Code, Kind, Linear, Op, Products, registry
 from .._ops import np_logsumexp, np_statistics
 from .._ops.reductions import kept, restore
-from .._reverse import differentiable, pull, pull_back
+from .._reverse import pull, pull_back
 from .._signals import foreseen
+from .._support import differentiable
 from .._trace import Traced, as_node
 from ..errors import SymgradError
 from ._node import Backward, Rule

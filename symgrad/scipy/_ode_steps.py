@@ -16,7 +16,7 @@ from scipy.optimize import OptimizeResult
 
 from .._graph import Node, bodies, topological
 from .._ops.np_common import is_traced
-from .._reverse import dependents
+from .._support import dependents
 from .._trace import as_node, flatten_traced
 from ._ode_structure import Slope
 

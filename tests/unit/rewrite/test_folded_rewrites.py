@@ -26,6 +26,16 @@ WRITTEN: dict[str, list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]]]
         (lambda x: np.sqrt(np.sum(np.square(x), axis=0, keepdims=True) / 3), ((2, 2),)),
         (lambda x: np.sqrt(np.sum(x**2)), ((2, 2),)),
     ],
+    "sqrt(2*d*d - 2*d*d): 0": [
+        (lambda x: np.sqrt(2 * (x / 2) * x - x * x), ((2,),)),
+        (lambda x: np.arccos((x / 2 - x) / (x / 2)), ((2,),)),
+    ],
+    "hypot(x, y): x/r, y/r": [(np.hypot, ((2,), (2,)))],
+    "sqrt(a@a + b@b - 2*a@b): 0 at 0": [
+        (lambda a, b: np.sqrt(a @ a + b @ b - 2 * a @ b), ((2,), (2,))),
+        (lambda a, b: np.sqrt(np.sum(a**2) - 2 * (a @ b) + b @ b), ((2,), (2,))),
+    ],
+    "maximum(d2, 0): 1": [(lambda x: np.maximum(np.sum(x**2), 0.0), ((2,),))],
     "exp(x)/sum(exp(x)): s*(ct - sum(s*ct))": [
         (lambda x: np.exp(x) / np.sum(np.exp(x)), ((3,),)),
         (lambda x: np.exp(x) / np.sum(np.exp(x), axis=1, keepdims=True), ((2, 2),)),

@@ -1,0 +1,196 @@
+"""Smooth functions of a length, at a length of 0 and near it, to the third derivative.
+
+An even function g of ``r = |A x|`` is a function of ``s = |A x|**2``, whose derivatives by s
+mpmath takes of ``g(sqrt(s))``; those by x follow by the chain rule.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import symgrad as sg
+
+
+def _expanded(p: Any) -> Any:
+    squares = np.sum(p**2, axis=1)
+    return np.sqrt(np.maximum(squares[:, None] + squares - 2 * p @ p.T, 0.0))
+
+
+#: The length of a vector of two, as it is written.
+LENGTHS: dict[str, Callable[[Any], Any]] = {
+    "norm": np.linalg.norm,
+    "root of a sum": lambda v: np.sqrt(np.sum(v**2)),
+    "root of a product": lambda v: np.sqrt(v @ v),
+    "power": lambda v: np.sum(v * v) ** 0.5,
+    "hypot": lambda v: np.hypot(v[0], v[1]),
+    "two squares": lambda v: np.sqrt(v[0] ** 2 + v[1] * v[1]),
+    "complex": lambda v: np.abs(v[0] + 1j * v[1]),
+    "scaled within": lambda v: 3 * np.sqrt(np.sum((v / 3) ** 2)),
+    "scaled square": lambda v: np.sqrt(4 * np.sum(v**2)) / 2,
+    "divided square": lambda v: np.sqrt(np.sum(v**2) / 2.5**2) * 2.5,
+    "mean": lambda v: np.sqrt(np.mean(v**2)) * np.sqrt(2.0),
+    "not negative": lambda v: np.sqrt(np.maximum(np.sum(v**2), 0.0)),
+    "clipped": lambda v: np.sqrt(np.clip(np.sum(v**2), 0.0, None)),
+    "row": lambda v: np.linalg.norm(v[None] * np.ones((2, 1)), axis=1)[1],
+    "column": lambda v: np.sqrt(np.einsum("i,i->", v, v)),
+    "rotation": lambda v: Rotation.from_rotvec(
+        np.stack([v[0], 0.0 * v[0], v[1]])
+    ).magnitude(),
+    "expanded": lambda v: _expanded(np.stack([v, 0 * v, v + 1.0]))[0, 1],
+}  # fmt: skip
+
+#: Even functions of it, with the same for mpmath, and whether the formula keeps its digits near 0.
+EVEN: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], bool]] = {
+    "cosine": (np.cos, mp.cos, True),
+    "hyperbolic cosine": (np.cosh, mp.cosh, True),
+    "square": (lambda r: r**2, lambda r: r**2, True),
+    "fourth power": (lambda r: r**4 - 2 * r * r, lambda r: r**4 - 2 * r**2, True),
+    "gaussian": (lambda r: np.exp(-0.5 * r**2), lambda r: mp.exp(-r**2 / 2), True),
+    "lorentzian": (lambda r: 1 / (1 + r * r), lambda r: 1 / (1 + r * r), True),
+    "rational quadratic": (
+        lambda r: (1 + r**2 / 3) ** -1.5, lambda r: (1 + r**2 / 3) ** mp.mpf(-1.5), True,
+    ),
+    "root": (lambda r: np.sqrt(1 + r**2), lambda r: mp.sqrt(1 + r**2), True),
+    "log cosh": (lambda r: np.log(np.cosh(r)), lambda r: mp.log(mp.cosh(r)), True),
+    "r times sine": (lambda r: r * np.sin(r), lambda r: r * mp.sin(r), True),
+    "r times tanh": (lambda r: r * np.tanh(r), lambda r: r * mp.tanh(r), True),
+    "sine squared": (lambda r: np.sin(r) ** 2, lambda r: mp.sin(r) ** 2, True),
+    "two exponentials": (
+        lambda r: np.exp(r) + np.exp(-r), lambda r: mp.exp(r) + mp.exp(-r), False,
+    ),
+    "Matern 5/2": (
+        lambda r: (1 + r + r**2 / 3) * np.exp(-r),
+        lambda r: (1 + r + r**2 / 3) * mp.exp(-r), False,
+    ),
+    "Matern 7/2": (
+        lambda r: (1 + r + 0.4 * r**2 + r**3 / 15) * np.exp(-r),
+        lambda r: (1 + r + mp.mpf(2) / 5 * r**2 + r**3 / 15) * mp.exp(-r), False,
+    ),
+}  # fmt: skip
+
+
+def by_square(g: Callable[[Any], Any], s: Any) -> list[Any]:
+    """Return the first three derivatives of ``g(sqrt(s))``."""
+    r = mp.sqrt(s)
+    if r > 0.01:
+        _, a, b, c = (mp.diff(g, r, n) for n in range(4))
+        return [a / (2 * r), (b - a / r) / (4 * s), (c - 3 * b / r + 3 * a / s) / (8 * s * r)]
+    terms = list(enumerate(mp.taylor(g, 0, 12)))[2:]
+    found = []
+    for n in (1, 2, 3):
+        powers = [(mp.ff(mp.mpf(k) / 2, n) * c, mp.mpf(k) / 2 - n) for k, c in terms]
+        exact = [(c, p) for c, p in powers if abs(c) > 1e-12]  # odd ones of even functions are 0
+        found.append(sum(c * s**p for c, p in exact if s or p == 0))
+    return found
+
+
+def derivatives(g: Callable[[Any], Any], v: Any) -> tuple[Any, Any, Any]:
+    """Return the gradient, the Hessian and the third derivatives by ``v``."""
+    with mp.workdps(60):
+        x = [mp.mpf(float(e)) for e in v]
+        h1, h2, h3 = by_square(g, x[0] ** 2 + x[1] ** 2)
+        d = np.eye(2)
+        first = [2 * h1 * a for a in x]
+        second = [[2 * h1 * d[i, j] + 4 * h2 * x[i] * x[j] for j in (0, 1)] for i in (0, 1)]
+        third = [
+            [
+                [
+                    4 * h2 * (d[i, j] * x[k] + d[i, k] * x[j] + d[j, k] * x[i])
+                    + 8 * h3 * x[i] * x[j] * x[k]
+                    for k in (0, 1)
+                ]
+                for j in (0, 1)
+            ]
+            for i in (0, 1)
+        ]  # fmt: skip
+        return tuple(np.array(t, dtype=float) for t in (first, second, third))
+
+
+@pytest.mark.attack(quick=30, whole=3_000, part=150, judge="mpmath, by the square of the length")
+def test_radial(attack: Any) -> None:
+    """Gradients, Hessians by all ways and third derivatives of even functions of lengths."""
+    for case in attack:
+        with case:
+            rng = case.rng
+            length, even = rng.choice(list(LENGTHS)), rng.choice(list(EVEN))
+            f, (g, exact, keeps) = LENGTHS[length], EVEN[even]
+            zero = rng.random() < 0.6
+            order = int(rng.integers(1, 4))
+            # Third derivatives are differences of terms of the size 1/r**2.
+            least = -2 if order == 3 else -140 if keeps else -3
+            v = (0.0 if zero else 10.0 ** rng.uniform(least, 0)) * rng.normal(size=2)
+            if not zero and rng.random() < 0.2:
+                v[rng.integers(2)] = 0.0
+            if not zero and length == "rotation":
+                v = np.zeros(2)  # it has its own series near 0
+
+            def whole(v: Any, f: Any = f, g: Any = g) -> Any:
+                return g(f(v))
+
+            wanted = derivatives(exact, v)[order - 1]
+            text = f"{even} of {length} at {v}, order {order}"
+            with warnings.catch_warnings(), sg.backend("numpy" if rng.random() < 0.9 else "llvm"):
+                warnings.simplefilter("ignore", RuntimeWarning)
+                found, way = _derivative(rng, whole, v, order)
+            # Of parts with another length in them, and of kinks that cancel in a product.
+            parts = length == "rotation" or even.startswith("Matern")
+            if order == 3 and parts and np.isnan(found).any():
+                case.tally("not known: nan")
+                continue
+            scale = max(1.0, float(np.max(np.abs(wanted))))
+            lost = float(np.linalg.norm(v)) ** (1 - order) if np.any(v) else 0.0
+            close = scale * (1e-11 + (0.0 if keeps and order < 3 else 1e-14 * lost))
+            np.testing.assert_allclose(found, wanted, rtol=0, atol=close, err_msg=f"{text}, {way}")
+
+
+def _derivative(rng: Any, f: Any, v: Any, order: int) -> tuple[Any, str]:
+    if order == 1:
+        ways: dict[str, Callable[[], Any]] = {
+            "grad": lambda: sg.grad(f)(v),
+            "forward": lambda: sg.jacobian(f, mode="forward")(v),
+            "vmap": lambda: sg.vmap(sg.grad(f))(v[None])[0],
+        }
+    elif order == 2:
+        ways = {
+            "hessian": lambda: sg.hessian(f)(v),
+            "reverse": lambda: sg.jacobian(sg.grad(f), mode="reverse")(v),
+            "sparse": lambda: sg.hessian(f, sparse=True)(v).toarray(),
+            "hvp": lambda: np.stack([sg.hvp(f, (v,), (e,)) for e in np.eye(2)]),
+            "vmap": lambda: sg.vmap(sg.hessian(f))(v[None])[0],
+        }
+    else:
+        ways = {
+            "forward": lambda: sg.jacobian(sg.hessian(f), mode="forward")(v),
+            "reverse": lambda: sg.jacobian(sg.hessian(f), mode="reverse")(v),
+        }
+    way = rng.choice(list(ways))
+    return ways[way](), way
+
+
+@pytest.mark.attack(quick=6, whole=300, judge="no second derivative: nan")
+def test_kinks(attack: Any) -> None:
+    """Functions of a length whose derivative at 0 is not 0 have no second one."""
+    kinks = [
+        lambda r: r, np.sin, np.exp, np.tanh, lambda r: r + r**2, lambda r: np.exp(-2 * r),
+        np.arctan, lambda r: 1 / (1 + r),
+    ]  # fmt: skip
+    for case in attack:
+        with case:
+            length = case.rng.choice([n for n in LENGTHS if n != "expanded"])  # of itself
+            g = kinks[case.rng.integers(len(kinks))]
+            with warnings.catch_warnings(), sg.backend("numpy"):
+                warnings.simplefilter("ignore", RuntimeWarning)
+
+                def f(v: Any, g: Any = g, length: Any = length) -> Any:
+                    return g(LENGTHS[length](v))
+
+                np.testing.assert_array_equal(sg.grad(f)(np.zeros(2)), 0.0, err_msg=length)
+                found, way = _derivative(case.rng, f, np.zeros(2), 2)
+            assert np.isnan(np.diag(found)).all(), (length, way, found)

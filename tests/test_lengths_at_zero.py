@@ -1,0 +1,103 @@
+"""Lengths at and near 0, however they are written; functions of them are smooth or are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import symgrad as sg
+
+POINTS = np.array([[0.0, 0.0], [1.0, 2.0], [0.0, 0.0]])
+
+
+def test_second_derivatives_keep_their_digits() -> None:
+    """They are ``y**2/r**3``, and the third ``-3*x*y**2/r**5``."""
+    second = sg.grad(sg.grad(np.hypot))
+    np.testing.assert_allclose(second(1e8, 1.0), 1e-24, rtol=1e-14)
+    np.testing.assert_allclose(sg.grad(second)(1e8, 1.0), -3e-32, rtol=1e-14)
+    np.testing.assert_allclose(second(1e-190, 2e-200), 4e170, rtol=1e-14)
+    for f in (lambda v: np.abs(v[0] + 1j * v[1]), lambda v: np.sqrt(v[0] ** 2 + v[1] ** 2)):
+        want = [[1e-24, -1e-16], [-1e-16, 1e-8]]
+        np.testing.assert_allclose(sg.hessian(f)(np.array([1e8, 1.0])), want, rtol=1e-14)
+
+
+def _distances(x: Any) -> Any:
+    return np.sum((x[:, None] - x) ** 2, axis=-1)
+
+
+def _expanded(x: Any) -> Any:
+    squares = np.sum(x**2, axis=-1)
+    return squares[:, None] + squares - 2 * x @ x.T
+
+
+#: Distances over a scale ``s``, as stationary kernels are written.
+SCALED: dict[str, Callable[[Any, Any], Any]] = {
+    "first": lambda s, x: np.sqrt(3 * _distances(x / s)),
+    "last": lambda s, x: np.sqrt(_distances(x)) * np.sqrt(3) / s,
+    "within": lambda s, x: np.sqrt(3 * _distances(x) / s**2),
+    "a scale for each": lambda s, x: np.sqrt(
+        3 * np.sum((x[:, None] - x) ** 2 / np.stack([s, s]) ** 2, axis=-1)
+    ),
+    "power": lambda s, x: (3 * _distances(x) / s**2) ** 0.5,
+    "not negative": lambda s, x: np.sqrt(3 * np.maximum(_distances(x), 0) / s**2),
+    "expanded": lambda s, x: np.sqrt(3 * np.maximum(_expanded(x), 0)) / s,
+    "expanded and scaled": lambda s, x: np.sqrt(3 * np.maximum(_expanded(x / s), 0)),
+    "clipped": lambda s, x: np.sqrt(3 * np.clip(_expanded(x), 0, None) / s**2),
+    "norm": lambda s, x: np.linalg.norm((x[:, None] - x) / s, axis=-1) * np.sqrt(3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_kernels_at_equal_points(name: str) -> None:
+    def total(s: Any, x: Any) -> Any:
+        r = SCALED[name](s, x)
+        return np.sum((1 + r) * np.exp(-r))
+
+    # Of two pairs, each counted twice; the other distances are 0.
+    r = np.sqrt(15.0)
+    np.testing.assert_allclose(sg.grad(total)(1.0, POINTS), 4 * r * r * np.exp(-r), rtol=1e-13)
+    slope = -6 * np.exp(-r) * (POINTS[1] - POINTS[0])  # of a pair, by its first point, halved
+    want = np.stack([-slope, 2 * slope, -slope])
+    np.testing.assert_allclose(sg.grad(total, 1)(1.0, POINTS), want, rtol=1e-12)
+    # Points 0 and 2 are equal: -3*2*I by both of them, +3*2*I in turn.
+    second = sg.hessian(total, 1)(1.0, POINTS)
+    np.testing.assert_allclose(second[0, :, 2], 6 * np.eye(2), atol=1e-12)
+
+
+def test_hessians_of_smooth_functions_at_zero() -> None:
+    z = np.zeros(3)
+    np.testing.assert_allclose(sg.hessian(lambda x: np.cos(np.linalg.norm(x)))(z), -np.eye(3))
+
+    def corner(w: Any) -> Any:
+        return Rotation.from_rotvec(w).as_matrix()[0, 0]
+
+    np.testing.assert_allclose(sg.hessian(corner)(z), np.diag([0.0, -1, -1]), atol=1e-15)
+    angle = sg.hessian(lambda w: Rotation.from_rotvec(w).magnitude() ** 2)(z)
+    np.testing.assert_allclose(angle, 2 * np.eye(3))
+
+    def matern(x: Any, y: Any) -> Any:
+        r = np.sqrt(5.0) * np.linalg.norm(x - y)
+        return (1 + r + r**2 / 3) * np.exp(-r)
+
+    y = np.array([1.0, 2.0])
+    np.testing.assert_allclose(sg.hessian(matern)(y, y), -5 / 3 * np.eye(2))
+    np.testing.assert_allclose(sg.jacobian(sg.grad(matern), 1)(y, y), 5 / 3 * np.eye(2))
+
+
+def test_a_length_has_no_second_derivative_at_zero() -> None:
+    for f in (np.linalg.norm, lambda x: np.exp(-np.sqrt(x @ x)), lambda x: np.hypot(x[0], x[1])):
+        assert np.isnan(np.diag(sg.hessian(f)(np.zeros(2)))).all()
+        assert np.isnan(np.diag(sg.jacobian(sg.grad(f), mode="reverse")(np.zeros(2)))).all()
+    # Distances of points from themselves are 0 for good.
+    x = POINTS[:2]
+    second = sg.hessian(lambda x: np.sum(np.exp(-np.sqrt(_distances(x)))))(x)
+    assert np.isfinite(second).all()
+
+
+def test_forward_mode_of_forward_mode_is_not_known() -> None:
+    inner = sg.jacobian(lambda x: np.cos(np.linalg.norm(x)), mode="forward")
+    assert np.isnan(sg.jacobian(inner, mode="forward")(np.zeros(2))).all()
