@@ -237,12 +237,13 @@ def _is_never(mask: Any) -> bool:
 def _of_choice(condition: Any, a: Any, b: Any) -> Any:
     """Return where a choice can differ from zero: where what is chosen can.
 
-    Of a choice between a value and 0 it is where the value can: the condition is known as a guard.
+    Rules write 0 first, as ``where(r == 0, 0, 0.5/r)``: their condition is left out, since such a
+    factor is 0 where the other one is finite.
     """
     if _is_never(a):
         return b
-    if _is_never(b) or (a is None and b is None):
-        return a
+    if a is None and b is None:
+        return None
     return np.where(condition, True if a is None else a, True if b is None else b)
 
 
