@@ -75,12 +75,18 @@ def class_of(value: Any) -> type:
     return answer.kind(value) if isinstance(answer, _Answer) else type(value)
 
 
+#: The names of attributes that some value has for which there is a stand-in.
+_ATTRIBUTES = frozenset().union(
+    *map(dir, (np.ndarray, np.float64, np.int64, np.complex128, np.bool_, float, int, complex))
+)
+
+
 def lacks(value: Any, name: str) -> bool:
     """Tell whether a stand-in is asked for an attribute that what it stands for has.
 
     By its own ``__getattr__``. NumPy's code in C asks for the protocols of arrays one by one.
     """
-    if not _has(class_of(value), name):
+    if name not in _ATTRIBUTES or not _has(class_of(value), name):
         return False
     code = sys._getframe(2).f_code
     return not name.startswith("__array") or name in code.co_names or name in code.co_consts
