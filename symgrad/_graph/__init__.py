@@ -10,6 +10,7 @@ from ._where import (
     Where,
     called_by,
     defined_at,
+    is_internal,
     printable,
     raised_at,
     raised_by_scipy,

@@ -63,7 +63,8 @@ _internal: dict[str, bool] = {}
 _lines: dict[tuple[int, int], tuple[CodeType, Where]] = {}
 
 
-def _is_internal(code: CodeType) -> bool:
+def is_internal(code: CodeType) -> bool:
+    """Tell whether code is symgrad's or NumPy's, or a compiled library's."""
     name = code.co_filename
     known = _internal.get(name)
     if known is None:
@@ -85,7 +86,7 @@ def user_line(start: FrameType | None = None) -> Where | None:
         code = frame.f_code
         internal = _internal.get(code.co_filename)
         if internal is None:
-            internal = _is_internal(code)
+            internal = is_internal(code)
         if not internal:
             key = (id(code), frame.f_lasti)
             found = _lines.get(key)
@@ -101,7 +102,7 @@ def user_line(start: FrameType | None = None) -> Where | None:
 def warn_user(text: str, category: type[Warning]) -> None:
     """Warn at the innermost line on the stack that is a user's."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and _is_internal(frame.f_code):
+    while frame.f_back is not None and is_internal(frame.f_code):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
 
@@ -110,7 +111,7 @@ def scipy_call() -> str | None:
     """Return the function of SciPy's that the user's code called, as ``scipy.stats.norm.pdf``."""
     found = None
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_internal(frame.f_code):
+    while frame is not None and is_internal(frame.f_code):
         if frame.f_code.co_filename.startswith(_SCIPY):
             found = _public(frame) or found  # a decorator has no public name
         frame = frame.f_back
@@ -120,7 +121,7 @@ def scipy_call() -> str | None:
 def called_by(package: str) -> bool:
     """Tell whether it is a package's code that the user's has called."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_internal(frame.f_code):
+    while frame is not None and is_internal(frame.f_code):
         if str(frame.f_globals.get("__name__")).partition(".")[0] == package:
             return True
         frame = frame.f_back
@@ -161,7 +162,7 @@ def raised_at(error: BaseException) -> Where | None:
     trail = error.__traceback__
     while trail is not None:
         code = trail.tb_frame.f_code
-        if not _is_internal(code):
+        if not is_internal(code):
             found = Where(code.co_filename, trail.tb_lineno, code.co_name)
         trail = trail.tb_next
     return found
@@ -181,6 +182,6 @@ def defined_at(function: Callable[..., Any]) -> Where | None:
     while isinstance(function, functools.partial):
         function = inspect.unwrap(function.func)
     code = getattr(function, "__code__", None)
-    if code is None or _is_internal(code):
+    if code is None or is_internal(code):
         return None
     return Where(code.co_filename, code.co_firstlineno, code.co_name)

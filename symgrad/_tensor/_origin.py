@@ -11,7 +11,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 from .._graph import Where
-from .._graph._where import _internal, _is_internal, user_line
+from .._graph._where import _internal, is_internal, user_line
 from .._state import now
 from ..errors import ShapeError, SymgradError
 
@@ -30,7 +30,7 @@ def origin(frame: FrameType | None) -> tuple[CodeType | Where | None, int]:
         code = frame.f_code
         internal = _internal.get(code.co_filename)
         if internal is None:
-            internal = _is_internal(code)
+            internal = is_internal(code)
         if not internal:
             return code, frame.f_lasti
         frame = frame.f_back
@@ -66,7 +66,7 @@ def placed(error: E) -> E:
 def variables() -> dict[str, Any]:
     """Return the user's variables by name, where the call came from: for people to read only."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_internal(frame.f_code):
+    while frame is not None and is_internal(frame.f_code):
         frame = frame.f_back
     if frame is None:
         return {}

@@ -41,7 +41,9 @@ ENDS: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
 ]
 
 
-@pytest.mark.attack(quick=20, whole=2000, judge="mpmath, of the integral between fixed limits")
+@pytest.mark.attack(
+    quick=10, whole=2000, part=30, judge="mpmath, of the integral between fixed limits"
+)
 def test_moving_ends(attack: Any) -> None:
     """Derivatives of integrals to moving limits at which the integrand has roots, logarithms,
     poles of order a half, quotients 0/0, by quad, quad_vec and tanhsinh, to order two.
