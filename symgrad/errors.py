@@ -57,6 +57,7 @@ __all__ = [
     "DataError",
     "DefinitionError",
     "DifferencesWarning",
+    "EqualityWarning",
     "IndexingError",
     "MissingExtraError",
     "MissingProgramError",
@@ -233,6 +234,10 @@ class CaptureWarning(UserWarning):
 
 class DifferencesWarning(UserWarning):
     """A solver takes derivatives by differences, of a function that cannot be traced."""
+
+
+class EqualityWarning(UserWarning):
+    """A derivative is asked for at a point that a function singles out by ``==``."""
 
 
 class NotCompiledWarning(UserWarning):

@@ -121,6 +121,71 @@ def test_limits_where_the_integrand_is_infinitely_steep() -> None:
         np.testing.assert_allclose(mixed(0.6, 2.0), 0.8)
 
 
+#: Integrals to limits at which the integrand is singular, where they are taken, and derivatives.
+MOVING: dict[str, tuple[Callable[[Any], Any], float, float]] = {
+    "disc": (lambda r: quad(lambda x: np.sqrt(r * r - x * x), 0.0, r)[0], 2.0, np.pi),
+    "log": (lambda a: quad(lambda x: np.log(a - x), 0.0, a)[0], 2.0, np.log(2.0)),
+    "action": (
+        lambda e: quad(
+            lambda x: np.sqrt(2 * (e - 0.5 * x * x)), -np.sqrt(2 * e), np.sqrt(2 * e)
+        )[0], 1.5, np.pi,
+    ),
+    "period": (
+        lambda e: quad(
+            lambda x: 1 / np.sqrt(2 * (e - 0.5 * x * x)), -np.sqrt(2 * e), np.sqrt(2 * e)
+        )[0], 1.5, 0.0,
+    ),
+    "0/0": (lambda a: quad(lambda x: np.sin(a - x) / (a - x), 0.0, a)[0], 1.0, np.sin(1.0)),
+    "cap": (
+        lambda r: quad(lambda x: np.arcsin(np.sqrt(r * r - x * x) / r), r - 1.0, r)[0], 2.0,
+        -0.18117214741215887,
+    ),
+    "Abel, to infinity": (
+        lambda r: quad(lambda y: np.exp(-y * y) / np.sqrt(y * y - r * r), r, np.inf)[0], 0.7,
+        -1.4770625205546178,
+    ),
+    "Abel, from infinity": (
+        lambda r: quad(lambda y: np.exp(-y * y) / np.sqrt(y * y - r * r), -np.inf, -r)[0], 0.7,
+        -1.4770625205546178,
+    ),
+    "a jump elsewhere": (
+        lambda r: quad(lambda x: np.where(x < 0.3, 2.0, 1.0) * np.sqrt(r - x), 0.0, r)[0], 2.0,
+        2 * math.sqrt(2.0) - math.sqrt(1.7),
+    ),
+    "several": (
+        lambda r: np.sum(quad_vec(lambda x: np.stack([np.sqrt(r * r - x * x), x]), 0.0, r)[0]),
+        2.0, np.pi + 2.0,
+    ),
+    "tanh-sinh": (
+        lambda e: tanhsinh(
+            lambda x: np.sqrt(2 * (e - 0.5 * x * x)), -np.sqrt(2 * e), np.sqrt(2 * e)
+        ).integral, 1.5, np.pi,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("few_kernels")
+@pytest.mark.quick(3)
+@pytest.mark.parametrize("name", MOVING)
+def test_limits_that_move_with_a_singularity(name: str) -> None:
+    f, at, expected = MOVING[name]
+    value, slope = sg.value_and_grad(f)(at)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        np.testing.assert_allclose(value, f(at), rtol=2e-8)
+    np.testing.assert_allclose(slope, expected, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(sg.jvp(f, (at,), (1.0,))[1], expected, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.usefixtures("few_kernels")
+def test_limits_that_leave_a_singularity_behind() -> None:
+    """There is no derivative, and no number."""
+    assert np.isnan(sg.grad(lambda p: quad(lambda x: p / np.sqrt(x), p - 1, 1.0)[0])(1.0))
+    root = lambda p: quad(lambda x: p * np.sqrt(1 - x * x), 0.0, p)[0]  # noqa: E731
+    np.testing.assert_allclose(sg.grad(root)(1.0), np.pi / 4, rtol=1e-10)
+    assert np.isnan(sg.grad(sg.grad(root))(1.0))
+
+
 def test_what_is_not_found_is_nan() -> None:
     assert np.isnan(sg.compile(lambda: traced.quad(lambda x: 1 / x, 0, 1)[0])())
     assert np.isnan(sg.compile(lambda: traced.quad(lambda x: np.exp(x), 0, np.inf)[0])())

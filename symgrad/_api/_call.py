@@ -32,6 +32,7 @@ from .._trace import (
     trace,
 )
 from ..errors import ArgumentError
+from ._equalities import beside_points
 
 #: How many functions deep arrays are looked for.
 DEPTH = 3
@@ -54,8 +55,9 @@ class Call:
     """
 
     def __init__(
-        self, f: Callable[..., Any], args: Sequence[Any], *, dynamic: bool, read: bool = False
-    ) -> None:
+        self, f: Callable[..., Any], args: Sequence[Any], *, dynamic: bool, read: bool = False,
+        exact: bool = False,
+    ) -> None:  # fmt: skip
         if not callable(f):
             said = f"a function is needed, not {type(f).__name__}"
             if isinstance(f, str | sp.Basic):
@@ -74,7 +76,10 @@ class Call:
         examples = Examples(values, concrete)
         with within(reading=True) if read else nullcontext():
             graph, self.function = _traced(
-                f, lambda f: trace(f, signature, sizes, self.names, examples)
+                f,
+                lambda f: trace(
+                    beside_points(f) if exact else f, signature, sizes, self.names, examples
+                ),
             )
         written = tuple(straight(graph.outputs, examples))
         conditions = tuple(examples.conditions)  # of loops and branches, too

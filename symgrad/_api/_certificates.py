@@ -60,7 +60,7 @@ def certificate(
     count = 0
     for leaves in points_of(call, intervals, points, seed):
         positional, _ = call.tree.unflatten(leaves)
-        here = Call(f, positional, dynamic=False)
+        here = Call(f, positional, dynamic=False, exact=True)
         place = {call.names[k]: plain(leaves[k]) for k in intervals}
         problem = problem_of(here, chosen, kernels)
         try:
@@ -277,7 +277,7 @@ def worst_step(
         k = call.names.index(name)
         leaves[k] = np.asarray(value, np.asarray(leaves[k]).dtype)[()]
     positional, _ = call.tree.unflatten(leaves)
-    here = Call(call.function, positional, dynamic=False)
+    here = Call(call.function, positional, dynamic=False, exact=True)
     outputs = gradient_of(here, chosen, kernels) or rewrite(real_outputs(here))
     return loss(outputs, inputs_of(here), digits)
 

@@ -39,6 +39,7 @@ from .._trace import (
     with_conditions,
 )
 from ..errors import ArgumentError, PathsWarning, ShapeError
+from ._equalities import continued
 from ._wrt import Key, as_floats, places_of
 
 #: About so many steps has a program with its gradient for each of its own.
@@ -109,7 +110,8 @@ class Opened:
                 leaves[k] = Traced(stand_in, leaves[k].weak)
             home[place] = tree.unflatten(leaves)
         followed = now().followed
-        result = (followed.outermost(function) if followed else function)(*new, **named)
+        call = followed.outermost(function) if followed else function
+        result = continued(lambda: call(*new, **named), call(*new, **named), self.inputs)
         values = [x for x in flatten_traced(result)[0] if isinstance(x, Traced)]
         warn_of_searches([x.node for x in values], self.inputs)
         if top:

@@ -144,7 +144,7 @@ def verify(
         return certify(sparse_problem(f, args), digits, samples, limit)
     if domain is not None:
         return certificate(f, args, wrt, domain, digits, samples, limit, points, seed)
-    call = Call(f, args, dynamic=False)
+    call = Call(f, args, dynamic=False, exact=True)
     chosen = chosen_leaves(call, wrt)
     return certify(problem_of(call, chosen, Kernels(call, chosen)), digits, samples, limit)
 

@@ -11,4 +11,4 @@ from ._records import BRANCH, LOOP, RESULT, TAPE
 from ._regroup import all_of
 from ._reroll import rerolled
 from ._straight import straight
-from ._tidy import tidy
+from ._tidy import inlined, tidy

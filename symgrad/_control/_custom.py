@@ -93,7 +93,8 @@ def _pull(cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]) -> li
     full = [given.get(k, zeros(x)) for k, x in enumerate(outputs)]
     found = node.params["rule"].slopes.pull(node.operands[1:], full)
     guard = of_any(cts.values())
-    return [None, *(Guarded(ct, guard) if w and ct is not None else None
+    # A rule multiplies what is 0 outside of the guard by slopes that need not be finite there.
+    return [None, *(Guarded(ct, guard, not guard) if w and ct is not None else None
                     for ct, w in zip(found, wanted[1:], strict=True))]  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from ._function import (
     trace,
     with_conditions,
 )
+from ._known import known_number
 from ._outside import Reading
 from ._signature import (
     SHORT_LAST_AXIS,

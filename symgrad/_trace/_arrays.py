@@ -9,6 +9,7 @@ value's own ``__symgrad_bind__``.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ from .._ops.np_logsumexp import logsumexp
 from .._ops.rounding import round_number
 from ..errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from ._calls import added_at, applied, call, in_turn, reduced_at, symgrads
+from ._examples import noted_equality
 from ._labelled import labelled
 
 _REDUCE: dict[np.ufunc, Callable[..., Any]] = {
@@ -119,7 +121,10 @@ class ArrayMethods:
                 *[x if y is None else y for x, y in zip(inputs, named, strict=True)], **kwargs
             )
         if not kwargs and method == "__call__":
-            return applied(ufunc, inputs)
+            found = applied(ufunc, inputs)
+            if ufunc is np.equal or ufunc is np.not_equal:
+                noted_equality(found, sys._getframe(1))
+            return found
         out = kwargs.pop("out", None) or ()
         if any(o is not None for o in out):
             return _written(self, ufunc, method, inputs, kwargs, out)

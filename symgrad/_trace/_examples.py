@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from .._graph import Input, Literal, Node, apply, leaf_value, topological
+from .._graph import Input, Literal, Node, apply, is_internal, leaf_value, topological
 from .._op import Bodied, registry
 from .._shapes import hint
 from .._state import now
@@ -43,6 +44,10 @@ class Examples:
     conditions:
         What has to be true of the inputs, in the order in which it was decided; and whether its
         part in derivatives is settled: by a rule of the function's own, or looked at already.
+    compared:
+        Comparisons for equality that the traced code itself has written.
+    waiting:
+        Conditions with such comparisons at which no derivative has looked yet.
     needed:
         Which of ``read`` numbers were asked of that depend on no argument.
     """
@@ -55,6 +60,10 @@ class Examples:
         self.values: dict[Node, Any] = {}
         self.sizes: dict[Any, int] = {}
         self.conditions: dict[Node, bool] = {}
+        self.compared: set[Node] = set()
+        self.waiting: list[Node] = []
+        self._decided: dict[Node, tuple[Node, type]] = {}
+        self._against: frozenset[tuple[Node, type]] = frozenset()
 
     def start(self, inputs: Sequence[Input]) -> None:
         """Give the inputs their values."""
@@ -138,8 +147,25 @@ class Examples:
         if value is None or (kind is int and not np.isfinite(value)):
             return None
         number = kind(value)
-        self.conditions.setdefault(_condition(node, number), False)
+        if (node, kind) in self._against:
+            return not number
+        condition = _condition(node, number)
+        self._decided[condition] = node, kind
+        if node.dtype.kind == "f" and kind is bool:  # `if not x`
+            self.compared.add(condition)
+        self.conditions.setdefault(condition, False)
         return number
+
+    @contextlib.contextmanager
+    def against(self, conditions: Sequence[Node]) -> Iterator[None]:
+        """Decide the other way, within, what has been decided under these conditions."""
+        before = self._against
+        decided = (self._decided.get(c) for c in conditions)
+        self._against = before | {x for x in decided if x is not None and x[1] is bool}
+        try:
+            yield
+        finally:
+            self._against = before
 
     def settle(self) -> None:
         """Have nobody look at what was decided so far for derivatives that it leaves out."""
@@ -151,6 +177,13 @@ class Examples:
         params = {k: self.bind(v, self.sizes) for k, v in node.items}
         found = node.op.evaluate(*[self.values[x] for x in node.operands], **params)
         return found if isinstance(node.op, Bodied) else np.asarray(found, node.dtype)[()]
+
+
+def noted_equality(value: Any, frame: FrameType) -> None:
+    """Note a comparison for equality that the traced code itself has written, in this frame."""
+    examples: Examples | None = now().examples
+    if examples is not None and not is_internal(frame.f_code) and hasattr(value, "node"):
+        examples.compared.add(value.node)
 
 
 def share(stand_in: Node, node: Node) -> None:

@@ -19,6 +19,7 @@ from ..errors import ShapeError, UnsupportedError
 from ._arrays import REFLECTED, declines
 from ._assigned import require_kind
 from ._bind import bind, cast, number
+from ._examples import noted_equality
 from ._labelled import labelled
 from ._numberless import Numberless
 from ._whole import PYTHONS, beyond, require_power
@@ -37,7 +38,12 @@ def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
             return _applied(op, self, other, swap)
         return type(self)(node)._lying(self, other)
 
-    return method
+    def compared(self: Any, other: Any) -> Any:
+        found = method(self, other)
+        noted_equality(found, sys._getframe(1))
+        return found
+
+    return compared if name in ("Equal", "NotEqual") else method
 
 
 def _applied(op: Op, value: Any, other: Any, swap: bool) -> Any:

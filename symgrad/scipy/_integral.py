@@ -15,7 +15,8 @@ from .._graph import Input
 from .._ops.np_common import is_traced
 from .._state import now, within
 from .._trace import Traced, as_node, substitute
-from ._panels import GK15, GK21, Norm, Panels, infinite, refined, summed
+from ._limits import Moving
+from ._panels import GK15, GK21, Norm, Panels, Rule, infinite, refined, summed
 from ._replacing import floats, one_number
 
 Function = Callable[..., Any]
@@ -71,13 +72,20 @@ def integral(
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     """Return the integral of a traced function, nan if it is not found, its error, and counts.
 
-    The derivative by what ``f`` closes over is that of the rule on the panels, which are not
-    differentiated; by the limits it is the function's value there. So it is right for functions
-    with jumps, too, and to any order.
+    The derivative with respect to what ``f`` closes over is that of the rule on the panels, which
+    are not differentiated; with respect to the limits it is the function's value there. So it is
+    right for functions with jumps, too, and to any order. Where ``f`` is singular at a limit that
+    moves together with what ``f`` closes over, neither of the two exists without the other: there
+    the panel at that limit moves (:mod:`._limits`).
     """
     a, b = _ends(a, b)
-    return _between_ends(f, like, a, b, (is_traced(a), is_traced(b)), epsabs, epsrel, limit, points,
-                         norm)  # fmt: skip
+    moving = is_traced(a), is_traced(b)
+    x = Input("x", (), np.float64)
+    together = None
+    if any(moving):
+        with within(scope=object()):
+            together = Moving.of(x, as_node(f(Traced(x))), (a, b))
+    return _between_ends(f, like, a, b, moving, epsabs, epsrel, limit, points, norm, together)
 
 
 def _ends(a: Any, b: Any) -> Iterator[Any]:
@@ -88,9 +96,12 @@ def _ends(a: Any, b: Any) -> Iterator[Any]:
 
 def _between_ends(
     f: Function, like: Any, a: Any, b: Any, moving: Sequence[bool], epsabs: Any, epsrel: Any,
-    limit: int, points: Any, norm: Norm,
+    limit: int, points: Any, norm: Norm, together: Moving | None = None,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
-    """Do so for limits of which derivatives by those that are ``moving`` may be asked for."""
+    """Do so for limits with respect to which derivatives may be asked for if they are ``moving``.
+
+    ``together``: the integrand and its limits, if they depend on the same inputs.
+    """
     sign, rule, own = 1.0, GK21, f
     endless = [isinstance(x, float) and math.isinf(x) for x in (a, b)]
     low, high = (stop_gradient(x) if moves else x for x, moves in zip((a, b), moving, strict=True))
@@ -108,13 +119,58 @@ def _between_ends(
     found, good = refined(own, rule, edges, like, epsabs, epsrel, limit, norm)
     panels: Panels = stop_gradient(found)
     value = np.where(good, sign * np.sum(panels.value, axis=0), np.nan)
-    smooth = sign * summed(own, rule, panels, value)
-    for end, side, moves in zip((a, b), (-1.0, 1.0), moving, strict=True):
-        if moves:
-            smooth = smooth + side * _beyond(f, end)
+    if together is None or all(endless):
+        smooth = sign * summed(own, rule, panels, value)
+        for end, side, moves in zip((a, b), (-1.0, 1.0), moving, strict=True):
+            if moves:
+                smooth = smooth + side * _beyond(f, end)
+    else:
+        infinity = [end for end, known in zip((a, b), endless, strict=True) if known]
+        ray = math.copysign(1.0, infinity[0]) if infinity else 0.0
+        smooth = _with_ends(f, own, (a, b), moving, rule, panels, value, together, sign, ray)
     each = len(rule.nodes) * (1 + all(endless))
     counts = {"neval": each * panels.measured, "last": panels.count}
     return _with_derivative(stop_gradient(value), smooth), np.sum(panels.error), counts
+
+
+def _with_ends(
+    f: Function, own: Function, ends: Sequence[Any], moving: Sequence[bool], rule: Rule,
+    panels: Panels, like: Any, together: Moving, sign: float, ray: float,
+) -> Any:  # fmt: skip
+    """Return the integral by given panels, of which those at singular limits move with them.
+
+    ``ray``: 1 or -1 if it goes from one limit to infinity or minus infinity, else 0. ``own`` is
+    the integrand on the panels then, and the limit lies at their upper end.
+    """
+    edges = [panels.high == 1.0] * 2
+    if not ray:
+        edges = [panels.low == stop_gradient(ends[0]), panels.high == stop_gradient(ends[1])]
+    last = [np.argmax(np.where(edge, 1, 0)) for edge in edges]
+    one = np.asarray(False) if ray else last[0] == last[1]
+    singular = [
+        together.singular(f, own, rule, panels, k, end, 1.0 if ray else side, ray) if moves else
+        np.asarray(False)
+        for k, end, side, moves in zip(last, ends, (-1.0, 1.0), moving, strict=True)
+    ]  # fmt: skip
+    both = singular[0] | singular[1]
+    singular = [np.where(one, both, x) for x in singular]
+    rows = np.arange(panels.low.shape[0])
+    left_out = (singular[0] & (rows == last[0])) | (singular[1] & (rows == last[1]))
+    total = sign * summed(own, rule, panels, like, left_out)
+    apart = together.apart()
+    for n, (k, end, side, moves) in enumerate(zip(last, ends, (-1.0, 1.0), moving, strict=True)):
+        if moves or not ray:
+            part = sign * together.panel(rule, panels, k, n, one, ray)
+            if ray:  # all of the panel moves: what its other end moves over is counted twice
+                first = panels.low[k]
+                inner = end + ray * (1.0 / np.where(first > 0, first, 1.0) - 1.0)
+                part = part - sign * ray * np.where(first > 0, _beyond(f, inner), 0.0)
+            total = total + np.where(singular[n] & (~one | (n == 1)), part, 0.0)
+        if moves:
+            alone = apart[n]
+            beyond = 0.0 if alone is None else _beyond(f, alone)
+            total = total + side * np.where(singular[n], beyond, _beyond(f, end))
+    return total
 
 
 def shared(
@@ -133,6 +189,16 @@ def shared(
     with within(scope=object()):
         y = as_node(f(Traced(x)))
     moving = [is_traced(end) for end in ends]
+    together = Moving.of(x, y, ends) if any(moving) else None
+    if together is not None:  # which inputs they share is part of what the integral is
+        key = ("integral", y, *(as_node(end) for end in ends), epsabs, epsrel, limit)
+        if key not in known:
+            known[key] = _between_ends(
+                lambda t: Traced(substitute([y], {x: as_node(t)})[0]), 0.0, ends[0], ends[1],
+                moving, epsabs, epsrel, limit, None, np.abs, together,
+            )  # fmt: skip
+        value, error, counts = known[key]
+        return value, error, counts
     # A lower limit that is a number is mostly the same one.
     fixed = not moving[0], not moving[1] and math.isinf(ends[1])
     parts = [end if own else None for end, own in zip(ends, fixed, strict=True)]

@@ -78,6 +78,9 @@ class Panels(NamedTuple):
     error, floor:
         Estimates of their errors, infinite where there is none yet, and what rounding makes of
         these at least, shape (limit,).
+    level, side:
+        By which power of the distance the nodes gather at an end, and at which: -1 for the lower
+        one, 1 for the upper one, shape (limit,). On most panels they do not, and both are 0.
     count, measured:
         How many there are, and on how many the rule was applied.
     """
@@ -87,6 +90,8 @@ class Panels(NamedTuple):
     value: Any
     error: Any
     floor: Any
+    level: Any
+    side: Any
     count: Any
     measured: Any
 
@@ -98,19 +103,62 @@ def _weighted(weights: Any, y: Any) -> Any:
     return np.tensordot(weights, y, axes=(0, 0))
 
 
-def _values(f: Callable[[Any], Any], rule: Rule, low: Any, high: Any) -> Any:
-    return vmap(f)(0.5 * (low + high) + 0.5 * (high - low) * rule.nodes)
+#: A panel at an end that is narrower than the mean one by these factors has its nodes at distances
+#: ``u**2``, ``u**4``, ``u**8`` of its width from that end, ``u`` the rule's nodes on (0, 1). The
+#: powers make roots, logarithms and their reciprocals smooth, before the distances are so small
+#: that rounding the nodes changes them. A regular integrand has no such panels.
+NARROW = (2.0**4, 2.0**10, 2.0**16, 2.0**22)
 
 
-def _measured(f: Callable[[Any], Any], rule: Rule, low: Any, high: Any, norm: Norm) -> Any:
+def distances(rule: Rule, level: Any) -> tuple[Any, Any]:
+    """Return how far nodes lie from an end, and the factors of their weights, for a level > 0."""
+    u = 0.5 * (1.0 + rule.nodes)
+    powers = [2 << k for k in range(len(NARROW))]
+    row = np.maximum(level, 1) - 1
+    tables = [u**p for p in powers], [p * u ** (p - 1) for p in powers]
+    far, factor = (traced_numpy.take(np.stack(table), row, axis=0) for table in tables)
+    return far, factor
+
+
+def nodes_of(rule: Rule, low: Any, high: Any, level: Any, side: Any) -> tuple[Any, Any]:
+    """Return the nodes on a panel, and the factors of their weights beside half its width.
+
+    A node that would be rounded to an end is left out: QUADPACK's rules never touch one.
+    """
+    middle, width = 0.5 * (low + high), high - low
+    far, factor = distances(rule, level)
+    gathered = np.where(side > 0, high - width * far, low + width * far)
+    x = np.where(level > 0, gathered, middle + 0.5 * width * rule.nodes)
+    inside = (x != low) & (x != high)
+    return np.where(inside, x, middle), np.where(inside, np.where(level > 0, factor, 1.0), 0.0)
+
+
+def weighed(f: Callable[[Any], Any], x: Any, factor: Any) -> Any:
+    """Return the values at nodes times their factors, which may be 0."""
+    y = vmap(f)(x)
+    factor = np.reshape(factor, (-1, *(1,) * (np.ndim(y) - 1)))
+    return np.where(factor == 1.0, y, np.where(factor == 0.0, 0.0, factor * y))
+
+
+def _values(f: Callable[[Any], Any], rule: Rule, panels: Panels, k: Any) -> Any:
+    place = panels.low[k], panels.high[k], panels.level[k], panels.side[k]
+    return weighed(f, *nodes_of(rule, *place))
+
+
+def _measured(
+    f: Callable[[Any], Any], rule: Rule, low: Any, high: Any, level: Any, side: Any, norm: Norm
+) -> Any:
     """Return the integral over a panel, an estimate of its error and the least that this is."""
-    y, half = _values(f, rule, low, high), 0.5 * (high - low)
+    y, half = weighed(f, *nodes_of(rule, low, high, level, side)), 0.5 * (high - low)
     value = _weighted(rule.weights, y)
     error = norm(half * (value - _weighted(rule.gauss, y)))
     spread = norm(half * _weighted(rule.weights, np.abs(y - 0.5 * value)))
     known = (spread != 0) & (error != 0)
     ratio = 200 * error / np.where(known, spread, 1.0)
+    # Gathered nodes are few far from the end: there the plain difference is the estimate.
+    least = np.where(level > 0, error, 0.0)
     error = np.where(known, spread * np.minimum(1.0, ratio * np.sqrt(ratio)), error)
+    error = np.maximum(error, least)
     floor = 50 * EPSILON * norm(half * _weighted(rule.weights, np.abs(y)))
     error = np.where(floor > LEAST, np.maximum(error, floor), error)
     return half * value, np.where(np.isinf(error), np.nan, error), floor
@@ -146,6 +194,15 @@ def refined(
     low, high = (traced_numpy.concatenate([x, rest]) for x in (ends[:-1], ends[1:]))
     error = np.where(np.arange(rows) < first, np.inf, 0.0)
     values = np.zeros((rows, *np.shape(like)))
+    total = np.abs(ends[-1] - ends[0])
+
+    def gathering(low: Any, high: Any, count: Any) -> tuple[Any, Any]:
+        """Return a panel's level and side."""
+        narrow = np.abs(high - low) * count
+        level = sum(np.where(narrow * by <= total, 1, 0) for by in NARROW)
+        above, below = np.any(high == ends), np.any(low == ends)
+        level = np.where(above != below, level, 0)
+        return level, np.where(level > 0, np.where(above, 1, -1), 0)
 
     def short(panels: Panels) -> Any:
         total = np.sum(panels.error)
@@ -160,7 +217,7 @@ def refined(
         return short(panels) & ~rounded(panels) & room
 
     def turn(panels: Panels) -> Panels:
-        low, high, value, error, floor, count, measured = panels
+        low, high, value, error, floor, level, side, count, measured = panels
         worst = np.argmax(error)
         new = np.isinf(error[worst])
         a, b = low[worst], high[worst]
@@ -168,20 +225,31 @@ def refined(
         right = np.where(new, worst, count)  # where there is none, the row is written over
         low[right], high[right], error[right] = np.where(new, a, middle), b, np.inf
         high[worst] = middle
-        value[worst], error[worst], floor[worst] = _measured(f, rule, a, middle, norm)
-        return Panels(low, high, value, error, floor, count + np.where(new, 0, 1), measured + 1)
+        level[worst], side[worst] = gathering(a, middle, count)
+        value[worst], error[worst], floor[worst] = _measured(
+            f, rule, a, middle, level[worst], side[worst], norm
+        )
+        count = count + np.where(new, 0, 1)
+        return Panels(low, high, value, error, floor, level, side, count, measured + 1)
 
-    found = while_loop(going, turn, Panels(low, high, values, error, np.zeros(rows), first, 0))
+    none, nowhere = np.zeros(rows), np.zeros(rows, np.int64)
+    start = Panels(low, high, values, error, none, nowhere, nowhere.copy(), first, 0)
+    found = while_loop(going, turn, start)
     return found, (~short(found) | rounded(found)) & np.isfinite(np.sum(found.error))
 
 
-def summed(f: Callable[[Any], Any], rule: Rule, panels: Panels, like: Any) -> Any:
-    """Return the integral by given panels: to be differentiated by what ``f`` closes over."""
+def summed(
+    f: Callable[[Any], Any], rule: Rule, panels: Panels, like: Any, left_out: Any = None
+) -> Any:
+    """Return the integral by given panels: to be differentiated by what ``f`` closes over.
+
+    ``left_out``: which of them do not count, shape (limit,).
+    """
 
     def add(k: Any, total: Any) -> Any:
-        low, high = panels.low[k], panels.high[k]
-        y = _values(f, rule, low, high)
-        return total + 0.5 * (high - low) * _weighted(rule.weights, y)
+        y = _values(f, rule, panels, k)
+        part = 0.5 * (panels.high[k] - panels.low[k]) * _weighted(rule.weights, y)
+        return total + (part if left_out is None else np.where(left_out[k], 0.0, part))
 
     return fori_loop(0, panels.count, add, np.zeros_like(like))
 

@@ -97,11 +97,13 @@ def quad(
     On plain arrays this is SciPy's. In traced code, the loop of QUADPACK's QAG is part of the
     program: panels are bisected until the error estimated by Gauss and Kronrod's rules of 10 and
     21 points (7 and 15 for infinite intervals) is small enough. Where it does not become so with
-    four times ``limit`` panels, y is nan, where SciPy warns. QAGS' extrapolation to singular ends
-    is not done: such integrals may need a larger limit.
+    four times ``limit`` panels, y is nan, where SciPy warns. Instead of QAGS' extrapolation to
+    singular ends, nodes gather at an end where panels have become narrow.
 
-    Derivatives by what ``func`` closes over and by ``args`` are those of the rule; by the limits
-    they are the function's values there.
+    Derivatives with respect to ``args`` and what ``func`` closes over are those of the rule; with
+    respect to the limits they are the function's values there. Where ``func`` is singular at a
+    limit that moves with it, the panel at that limit moves; the derivative is nan if that is not
+    integrable either.
 
     Examples
     --------

@@ -12,19 +12,23 @@ multiple integration using floating-point arithmetic, arXiv:2007.15057, 2020.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.integrate
 from scipy.optimize import OptimizeResult
 
+from .._api._at_values import jvp
 from .._api._control import fori_loop, while_loop
 from .._api._custom import stop_gradient
+from .._graph import Input
 from .._ops.np_common import is_traced
-from .._state import now
+from .._state import now, within
+from .._trace import Traced, as_node
 from ..errors import ArgumentError
 from ._integral import _beyond, _with_derivative
+from ._limits import CONTINUES, Moving, integrable
 from ._replacing import floats, refuse_option
 
 Function = Callable[..., Any]
@@ -117,6 +121,76 @@ class Level(NamedTuple):
     reached: Any
     peak: Any
     tail: Any
+
+
+#: Terms are added up in bands of t, on each side; those of the last are so near to an end that they
+#: do not matter where what is integrated can be.
+BANDS = (1.5, 2.0, 2.5)
+NEAR = 1e-2
+
+
+def _in_bands(f: Function, domain: Transformed, step: Any, turns: Any, like: Any) -> Any:
+    """Return the sums of terms at ``step * (0, 1, ...)`` by sides and bands, shape (2, 4, ...)."""
+    places = np.reshape(np.arange(float(BASE)), (BASE, *(1,) * like.ndim))
+
+    def turn(k: Any, total: Any) -> Any:
+        t = step * (BASE * k + places)
+        sides = []
+        for side in (1.0, -1.0):
+            terms = domain.term(f, t, side) + 0.0 * like
+            band = stop_gradient(sum(np.where(t >= edge, 1, 0) for edge in BANDS))
+            counted = side > 0 or stop_gradient(t > 0.0)  # the middle once
+            sides.append(np.stack([
+                np.sum(np.where((band == k) & counted, terms, 0.0), axis=0)
+                for k in range(len(BANDS) + 1)
+            ]))  # fmt: skip
+        return total + np.stack(sides)
+
+    return fori_loop(0, turns + 1, turn, np.zeros((2, len(BANDS) + 1, *like.shape)))
+
+
+def _far(sums: Any) -> tuple[Any, Any]:
+    """Return the sum of all bands, trusted if those at the ends do not matter."""
+    size = np.abs(sums)
+    near = np.max(size[:, -1], axis=0)
+    return np.sum(sums, axis=(0, 1)), near <= NEAR * np.sum(size, axis=(0, 1))
+
+
+def _moving_along(together: Moving, step: Any, turns: Any, like: Any, sign: Any) -> Any:
+    """Return the integral with its nodes in their places between the limits, as these move."""
+    count = len(together.leaves)
+
+    def terms(*given: Any) -> Any:
+        f, (low, high) = together.of_leaves(given[:count])
+        step, turns, like, sign = given[count:]
+        domain = Transformed.of(np.minimum(low, high), np.maximum(low, high))
+        shape = (BASE, *like.shape)
+        sums = _in_bands(lambda x: f(np.broadcast_to(x, shape)), domain, step, turns, like)
+        return sign * step * sums
+
+    given = [*map(Traced, together.leaves), step, turns, like, sign]
+    if not together.few:
+        return _far(terms(*given))[0]
+    return integrable(terms, _far, together.shared)(*given)
+
+
+#: Distances by which an integrand is looked at beside a limit, in parts of the interval.
+BESIDE = 2.0**-10
+
+
+def _continued(f: Function, ends: Sequence[Any], end: Any) -> Any:
+    """Tell whether an integrand goes on smoothly into a limit, by three values beside it."""
+    finite = np.isfinite(ends[0]) & np.isfinite(ends[1])
+    middle = np.where(finite, 0.5 * (ends[0] + ends[1]), 0.0)
+    away = np.where(np.isfinite(ends[1]) & (ends[1] == end), -1.0, 1.0)
+    away = np.where(finite, 2.0 * (middle - end), away * np.where(ends[0] > ends[1], -1.0, 1.0))
+    at = np.where(np.isfinite(end), end, 0.5)
+    value, slope = jvp(f, (at,), (np.ones_like(at),))
+    beside = [f(at + k * BESIDE * away) for k in (1.0, 2.0, 3.0)]
+    led_to = 3.0 * beside[0] - 3.0 * beside[1] + beside[2]
+    size = np.max(np.abs(np.stack(beside)), axis=0)
+    near = np.abs(value - led_to) <= CONTINUES * size
+    return stop_gradient(near & np.isfinite(value) & np.isfinite(slope))
 
 
 def _summed(
@@ -257,11 +331,28 @@ def tanhsinh(
     turns = np.left_shift(1, np.maximum(last, 0))
     smooth, *_ = _summed(integrand, domain, step, turns, 1.0, like)
     smooth = sign * step * (domain.term(integrand, 0.0 * like, 1.0) + smooth)
-    for end, plain, side in ((a, ends[0], -1.0), (b, ends[1], 1.0)):
+    together, singular = None, np.asarray(False)
+    if is_traced(a) or is_traced(b):
+        x = Input("x", as_node(np.broadcast_to(like, (BASE, *like.shape))).shape, np.float64)
+        with within(scope=object()):
+            together = Moving.of(x, as_node(integrand(Traced(x))), (a, b))
+    if together is not None:
+        for end, plain in zip((a, b), ends, strict=True):
+            if is_traced(end):
+                singular = singular | (np.isfinite(plain) & ~_continued(integrand, ends, plain))
+        moving = _moving_along(together, step, turns, like, sign)
+    apart = (None, None) if together is None else together.apart()
+    fixed = 0.0
+    for end, plain, side, alone in zip((a, b), ends, (-1.0, 1.0), apart, strict=True):
         if is_traced(end):
             finite = np.isfinite(plain)
             moved = _beyond(integrand, np.where(finite, 1.0 * end, 1.0))
             smooth = smooth + np.where(finite, side * moved, 0.0)
+            if alone is not None:
+                moved = _beyond(integrand, np.where(finite, 1.0 * alone, 1.0))
+                fixed = fixed + np.where(finite, side * moved, 0.0)
+    if together is not None:
+        smooth = np.where(singular, moving + fixed, smooth)
     smooth = np.where(level.found, smooth, np.nan * smooth)
     points = 2 + 2 * BASE * np.left_shift(1, np.maximum(level.reached, 0))
     count = 1 + np.where(level.reached < 0, 0, points)  # SciPy tries the function once before

@@ -1,0 +1,569 @@
+"""Points that a function singles out by ``==``, and its derivative there.
+
+``1.0 if x == 0 else np.sin(x)/x`` is smooth, and the side that is taken at 0 says nothing of its
+derivative. So where a comparison for equality holds, of a value that depends on what is
+differentiated, the function is traced once more as if it did not hold. That side is mostly 0/0
+there. Its quotients become power series along a line through the point,
+
+    a(t)/b(t) = (a_m + a_(m+1)*t + ...)/(b_m + b_(m+1)*t + ...),    t = (l - r)/(l - r)',
+
+of which l and r are the sides of the comparison: ``t`` is the distance from where they are equal,
+and the coefficients are functions of all else. If the value is that of the side taken, the
+function is continued by these series, and so are its derivatives, to any order up to the last
+coefficient, and with respect to all arguments. Otherwise a warning names the line.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._control import inlined
+from .._graph import Input, Literal, Node, topological, warn_user
+from .._op import registry
+from .._reverse import pull_back
+from .._series import Series
+from .._state import now
+from .._trace import (
+    Examples,
+    Traced,
+    Tree,
+    as_node,
+    flatten_traced,
+    known_number,
+    substitute,
+)
+from ..errors import EqualityWarning, SymgradError
+from ._custom import custom_jvp, stop_gradient
+
+#: Derivatives are continued to this order; further ones are nan.
+ORDER = 4
+
+#: Numerator and denominator vanish to this order at most.
+ZEROS = 4
+
+#: What is smaller than the largest coefficient by this is a zero that was rounded.
+ZERO = 1e-11
+
+#: The sides continue each other if they differ by so many parts of their size.
+EQUAL = 1e-9
+
+#: Newton steps to where the sides of a comparison are equal, if they are no linear functions: the
+#: derivatives of the place are right to the order 2**STEPS - 1.
+STEPS = 3
+
+
+# ---------------------------------------------------------------- derivatives from elsewhere
+
+
+@custom_jvp
+def _continued(value: Any, smooth: Any) -> Any:
+    """Return ``value``, with the derivative of ``smooth``."""
+    return value
+
+
+@_continued.defjvp
+def _of_continued(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    return _continued(*primals), tangents[1]
+
+
+def _zero(known: int) -> Callable[[Any], Any]:
+    """Return a function that is 0, with so many derivatives that are 0, and then nan."""
+
+    @custom_jvp
+    def zero(t: Any) -> Any:
+        return np.zeros_like(t)
+
+    @zero.defjvp
+    def slope(primals: Any, tangents: Any) -> tuple[Any, Any]:
+        (t,) = primals
+        return zero(t), (_zero(known - 1)(t) if known else np.nan) * tangents[0]
+
+    return zero
+
+
+def _polynomial(t: Any, terms: Sequence[Any]) -> Any:
+    """Return a series at ``t``, which is 0; its derivatives beyond the last term are nan."""
+    found = terms[-1]
+    for term in reversed(terms[:-1]):
+        found = term + t * found
+    return found + _zero(len(terms) - 1)(t)
+
+
+# ---------------------------------------------------------------- comparisons that hold
+
+
+class Equality(NamedTuple):
+    """A comparison for equality that holds in the example call, for some elements or one."""
+
+    node: Node
+    left: Node
+    right: Node
+    negated: bool
+
+    @property
+    def where(self) -> Any:
+        """The user's line."""
+        return self.node.where
+
+
+def _reached(roots: Sequence[Node]) -> list[Node]:
+    """Return the nodes on which roots depend, but for what no derivative goes through."""
+    reached = set(roots)
+    order = topological(roots)
+    for node in reversed(order):
+        if node in reached and node.op.name != "StopGradient":
+            reached.update(node.operands)
+    return [node for node in order if node in reached]
+
+
+def _comparisons(
+    roots: Sequence[Node], inputs: Sequence[Input], examples: Examples
+) -> Iterator[Equality]:
+    """Yield the comparisons for equality of real numbers that depend on inputs."""
+    equal, differ = registry.ops["Equal"], registry.ops["NotEqual"]
+    order = _reached(roots)
+    found = [n for n in order if n in examples.compared and n.op in (equal, differ)]
+    found = [n for n in found if n.operands[0].dtype.kind == "f"]
+    if not found:
+        return
+    moving: set[Node] = set(inputs)
+    for node in order:
+        smooth = node.dtype.kind == "f" and node.op.name != "StopGradient"
+        if smooth and any(x in moving for x in node.operands):
+            moving.add(node)
+    for node in found:
+        left, right = node.operands
+        if left is not right and (left in moving or right in moving):
+            yield Equality(node, left, right, node.op is differ)
+
+
+def _holds(equality: Equality, examples: Examples) -> bool | None:
+    """Tell whether it holds for any element; None if that is not known."""
+    value = examples.value(equality.node)
+    if value is None:
+        return None
+    return bool(np.any(~value if equality.negated else value))
+
+
+# ---------------------------------------------------------------- the other side
+
+
+class Sides(NamedTuple):
+    """A traced result at a point that the function singles out, from both sides.
+
+    Attributes
+    ----------
+    leaves, tree:
+        The result, with comparisons in it settled: no derivative looks at them again.
+    places:
+        Which leaves are different on the other side.
+    others:
+        These, as if the comparisons did not hold.
+    smooth:
+        Values that continue the other side into the point; None if there are none.
+    """
+
+    leaves: list[Any]
+    tree: Tree
+    places: list[int]
+    others: list[Node]
+    smooth: list[Node] | None
+
+    @property
+    def result(self) -> Any:
+        """The side that is taken."""
+        return self.tree.unflatten(self.leaves)
+
+
+def continued(again: Callable[[], Any], result: Any, inputs: Sequence[Input]) -> Any:
+    """Return a function's traced result with derivatives at points that it singles out by ``==``.
+
+    Parameters
+    ----------
+    again:
+        Traces the function once more.
+    result:
+        What it has returned.
+    inputs:
+        With respect to what it is differentiated.
+    """
+    sides = _sides(again, result, inputs)
+    if sides is None:
+        return result
+    if sides.smooth is not None:
+        for k, node in zip(sides.places, sides.smooth, strict=True):
+            value = sides.leaves[k]
+            value = value if isinstance(value, Traced) else Traced(as_node(float(value)))
+            sides.leaves[k] = _checked(value, Traced(node))
+    return sides.result
+
+
+def beside_points(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function on traced values with the formulas beside points that it singles out.
+
+    Those of the other side, where they continue the value into the point.
+    """
+
+    @functools.wraps(function)
+    def of_other_side(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        given = [x.node for x in flatten_traced((args, kwargs))[0] if isinstance(x, Traced)]
+        inputs = [x for x in given if isinstance(x, Input) and x.dtype.kind == "f"]
+        sides = _sides(lambda: function(*args, **kwargs), result, inputs)
+        if sides is None:
+            return result
+        if sides.smooth is not None:
+            for k, node in zip(sides.places, sides.others, strict=True):
+                sides.leaves[k] = Traced(node)
+        return sides.result
+
+    return of_other_side
+
+
+def _sides(again: Callable[[], Any], result: Any, inputs: Sequence[Input]) -> Sides | None:
+    """Look at comparisons for equality that hold; warn where the sides do not continue each other.
+
+    None if there are none.
+    """
+    examples: Examples | None = now().examples
+    if examples is None or not examples.compared:
+        return None
+    leaves, tree = flatten_traced(result)
+    real = {k: node for k, x in enumerate(leaves) if (node := _real(x)) is not None}
+    fresh = [c for c, settled in examples.conditions.items() if not settled] + examples.waiting
+    asked = list(_comparisons(fresh, inputs, examples))
+    decided = [e for e in asked if _holds(e, examples)]
+    looked_at = {e.node for e in asked}
+    examples.waiting = [
+        c for c in fresh
+        if (within := examples.compared & set(topological([c]))) and not within <= looked_at
+    ]  # fmt: skip
+    masks = []
+    for equality in _comparisons(list(real.values()), inputs, examples):
+        holds = _holds(equality, examples)
+        if holds is None:
+            continue
+        hit = Traced(equality.node)
+        examples.decide(as_node(np.any(~hit if equality.negated else hit)), bool)
+        if holds:
+            masks.append(equality)
+    found = list(dict.fromkeys([*decided, *masks]))
+    if not found or not real:
+        return None
+    others: Any = real
+    if decided:
+        others = _decided_otherwise(again, leaves, real, decided, fresh, examples)
+    if others is not None and masks:
+        others = dict(zip(others, _unmasked(list(others.values()), masks), strict=True))
+    settled = {e.node: as_node(stop_gradient(Traced(e.node))) for e in masks}
+    for k, node in zip(real, substitute(list(real.values()), settled), strict=True):
+        if isinstance(leaves[k], Traced):
+            leaves[k] = Traced(node, leaves[k].weak)
+    if others is None:
+        _warn(found)
+        return Sides(leaves, tree, [], [], None)
+    places = [k for k in real if others[k] is not real[k]]
+    smooth = _regular([others[k] for k in places], found, inputs, examples)
+    if smooth is not None:
+        pairs = zip(places, smooth, strict=True)
+        smooth = smooth if all(_equal(real[k], x, examples) for k, x in pairs) else None
+    if smooth is None:
+        _warn(found)
+    return Sides(leaves, tree, places, [others[k] for k in places], smooth)
+
+
+def _real(leaf: Any) -> Node | None:
+    """Return a result as a node; None if it has no derivative. On one side it may be a number."""
+    if isinstance(leaf, Traced):
+        return leaf.node if leaf.dtype.kind == "f" else None
+    number = isinstance(leaf, (float, int, np.floating)) and not isinstance(leaf, bool)
+    return as_node(float(leaf)) if number else None
+
+
+def _warn(found: Sequence[Equality]) -> None:
+    lines = sorted({str(e.where) for e in found})
+    warn_user(
+        f"a derivative is asked for at a point that is singled out by `==` at {', '.join(lines)}, "
+        "and the other side does not lead to the value there: it is the derivative of the side "
+        "that is taken. Where the function is smooth, write it without the comparison, or say its "
+        "derivative by sg.custom_jvp",
+        EqualityWarning,
+    )
+
+
+def _decided_otherwise(
+    again: Callable[[], Any], leaves: Sequence[Any], real: dict[int, Node],
+    decided: Sequence[Equality], fresh: Sequence[Node], examples: Examples,
+) -> dict[int, Node] | None:  # fmt: skip
+    """Return the results as if decisions had been taken the other way; None if there are none."""
+    held = {e.node for e in decided}
+    try:
+        with examples.against([c for c in fresh if held & set(topological([c]))]):
+            new, _ = flatten_traced(again())
+    except Exception:  # noqa: BLE001 - the other side cannot be computed here
+        return None
+    if len(new) != len(leaves):
+        return None
+    others = {}
+    for k, node in real.items():
+        other = _real(new[k])
+        if not isinstance(leaves[k], Traced) and not isinstance(new[k], Traced):
+            others[k] = node  # numbers on both sides
+        elif other is None or other.shape != node.shape:
+            return None
+        else:
+            others[k] = other if other.dtype == node.dtype else as_node(other, node.dtype)
+    return others
+
+
+def _unmasked(nodes: Sequence[Node], masks: Sequence[Equality]) -> list[Node]:
+    """Return nodes as if comparisons did not hold for any element."""
+    swap = {}
+    for e in masks:
+        truth = Literal(e.negated, np.dtype(bool))
+        shape = Traced(e.node).shape
+        swap[e.node] = as_node(np.broadcast_to(Traced(truth), shape)) if shape else truth
+    others = substitute(nodes, swap)
+    branches = (n.operands[0] for n in topological(others) if n.op.kind == "branch")
+    numbers = {n: known_number(n) for n in branches}
+    known = {n: Literal(k, n.dtype) for n, k in numbers.items() if k is not None}
+    return inlined(substitute(others, known))
+
+
+def _equal(one: Node, other: Node, examples: Examples) -> bool:
+    """Tell whether two nodes have the same value in the example call, but for rounding."""
+    x, y = (np.asarray(examples.value(n), float) for n in (one, other))
+    with np.errstate(all="ignore"):
+        near = np.abs(x - y) <= EQUAL * np.maximum(np.abs(x), np.abs(y)) + np.finfo(float).tiny
+    return bool(np.all(near | ((x == y) | (np.isnan(x) & np.isnan(y)))))
+
+
+def _checked(value: Traced, smooth: Any) -> Any:
+    """Return a value with the derivative of what continues it, nan where that has another value."""
+    size = np.maximum(np.abs(value), np.abs(smooth)) + np.finfo(float).tiny
+    near = stop_gradient(np.abs(value - smooth) <= EQUAL * size)
+    return _continued(value, smooth * np.where(near, 1.0, np.nan))
+
+
+# ---------------------------------------------------------------- quotients 0/0
+
+
+class Line(NamedTuple):
+    """A line through the point: a node, its direction, and the distance from where sides are equal.
+
+    The distance is 0, and has the derivatives that it has.
+    """
+
+    node: Node
+    direction: Node
+    distance: Node
+    foot: Node
+
+
+def _regular(
+    nodes: Sequence[Node], equalities: Sequence[Equality], inputs: Sequence[Input],
+    examples: Examples,
+) -> list[Node] | None:  # fmt: skip
+    """Return nodes with series in the place of quotients 0/0; None where they have none."""
+    lines = [line for e in equalities for line in _lines(e, inputs, examples)]
+    nodes = list(nodes)
+    known: dict[Line, dict[Input, list[Node]]] = {line: {} for line in lines}
+    stand_ins: dict[Node, Node] = {}
+    divide = registry.ops["Divide"]
+    while True:
+        bad = _first_singular(nodes, examples)
+        if bad is None:
+            closed = nodes
+            for stand_in, value in reversed(stand_ins.items()):
+                closed = substitute(closed, {stand_in: value})
+            return list(closed)
+        if bad.op is not divide:
+            return None
+        for line in lines:
+            terms = _quotient(bad, line, known[line], examples)
+            if terms is not None:
+                break
+        else:
+            return None
+        stand_in = Input("q", bad.shape, bad.dtype)
+        examples.values[stand_in] = _filled(bad, terms[0], examples)
+        feet = substitute(terms[: ORDER + 1], {line.node: line.foot})
+        whole = _polynomial(Traced(line.distance), [*map(Traced, feet)])
+        if bad.shape:
+            zero = stop_gradient(np.equal(Traced(bad.operands[1]), 0.0))
+            whole = np.where(zero, whole, Traced(bad))
+        known[line][stand_in] = terms
+        stand_ins[stand_in] = as_node(whole)
+        nodes = substitute(nodes, {bad: stand_in})
+
+
+def _filled(bad: Node, first: Node, examples: Examples) -> Any:
+    value, limit = examples.value(bad), examples.value(first)
+    zero = np.asarray(examples.value(bad.operands[1])) == 0
+    return np.asarray(np.where(zero, limit, value), bad.dtype)[()]
+
+
+def _first_singular(nodes: Sequence[Node], examples: Examples) -> Node | None:
+    """Return the first node whose value is not finite though those of its operands are."""
+    for node in topological(nodes):
+        if node.dtype.kind != "f" or node.op.kind == "leaf":
+            continue
+        value = examples.value(node)
+        if isinstance(value, np.ndarray | np.floating | float) and not np.all(np.isfinite(value)):
+            return node
+    return None
+
+
+def _quotient(
+    node: Node, line: Line, known: dict[Input, list[Node]], examples: Examples
+) -> list[Node] | None:
+    """Return the series of a quotient 0/0 along a line; None if it has none."""
+    if line.distance.shape and not _elementwise(node.operands, line.node):
+        return None
+    order = min([ORDER + ZEROS, *(len(terms) - 1 for terms in known.values())])
+    try:
+        above, below = _series(node.operands, line, known, order)
+        zero = np.asarray(examples.value(node.operands[1])) == 0
+        sizes = [[_size(x, examples, zero) for x in terms] for terms in (above, below)]
+        if any(x is None for terms in sizes for x in terms):
+            return None
+        numbers = np.asarray(sizes, float)
+        if not np.all(np.isfinite(numbers)):
+            return None
+        large = numbers > ZERO * np.max(numbers, axis=1, keepdims=True)
+        if not large[1].any():
+            return None
+        first = int(np.argmax(large[1]))
+        if first == 0 or first > ZEROS or large[0][:first].any():
+            return None
+        if not isinstance(line.node, Input) and not _only_by(
+            line.node, [as_node(x) for terms in (above, below) for x in terms[:first]]
+        ):
+            return None
+        lead = below[first]
+        found: list[Any] = []
+        for k in range(order - first + 1):
+            rest = above[k + first]
+            for i in range(1, k + 1):
+                rest = rest - below[first + i] * found[k - i]
+            found.append(rest / lead)
+        nodes = [as_node(x, node.dtype) for x in found]
+        values = [examples.value(x) for x in nodes[: ORDER + 1]]
+        fine = all(np.all(np.isfinite(np.asarray(v)) | ~zero) for v in values)
+        return nodes if fine and len(nodes) > 1 else None
+    except SymgradError:
+        return None
+
+
+def _elementwise(nodes: Sequence[Node], line: Node) -> bool:
+    """Tell whether each element of nodes depends on the one of ``line`` in its place alone."""
+    moving = {line}
+    for node in topological(nodes):
+        if node not in moving and any(x in moving for x in node.operands):
+            moving.add(node)
+            if node.op.kind != "map" or node.shape != line.shape:
+                return False
+    return True
+
+
+def _only_by(line: Node, vanishing: Sequence[Node]) -> bool:
+    """Tell whether what vanishes does so wherever a node has its value, by no other input."""
+    fixed = substitute(vanishing, {line: Literal(0, line.dtype)} if not line.shape else {})
+    return not any(isinstance(n, Input) for n in topological(fixed))
+
+
+def _size(term: Any, examples: Examples, where: Any = True) -> float | None:
+    """Return the largest element of a term in the example call, of those ``where`` is true."""
+    value = examples.value(term.node) if isinstance(term, Traced) else term
+    if value is None:
+        return None
+    size, where = np.broadcast_arrays(np.abs(value), where)
+    return float(np.max(size[where], initial=0.0))
+
+
+def _series(
+    nodes: Sequence[Node], line: Line, known: dict[Input, list[Node]], order: int
+) -> list[list[Any]]:
+    """Return the coefficients of nodes along a line."""
+    inputs = [line.node, *known]
+    carried = Series(nodes, inputs, order)
+    found: list[list[Any]] = [[Traced(n)] for n in nodes]
+    for k in range(1, order + 1):
+        given = [line.direction if k == 1 else None, *(terms[k] for terms in known.values())]
+        for terms, x in zip(found, carried.extend(given), strict=True):
+            terms.append(0.0 if x is None else Traced(x))
+    return found
+
+
+def _lines(equality: Equality, inputs: Sequence[Input], examples: Examples) -> list[Line]:
+    """Return lines along which the two sides of a comparison are equal at one point."""
+    found = []
+    left, right = Traced(equality.left), Traced(equality.right)
+    apart = as_node(np.subtract(left, right))
+    one = Literal(1, np.dtype(float))
+    if not apart.shape:
+        for node, direction in _steepest(apart, inputs, examples):
+            line = _line(apart, node, direction, examples)
+            if line is not None:
+                found.append(line)
+    else:
+        for node in inputs:
+            if node.shape == apart.shape:
+                ones = as_node(np.broadcast_to(Traced(one), Traced(node).shape))
+                line = _line(apart, node, ones, examples)
+                if line is not None:
+                    found.append(line)
+    for side, other in ((equality.left, right), (equality.right, left)):
+        if side.op.kind != "leaf" and side.dtype.kind == "f":
+            t = np.subtract(Traced(side), other)
+            along: Any = np.broadcast_to(Traced(one), t.shape) if side.shape else Traced(one)
+            if as_node(t).shape == side.shape:
+                foot = as_node(np.subtract(Traced(side), t), side.dtype)
+                found.append(Line(side, as_node(along, side.dtype), as_node(t), foot))
+    return found
+
+
+def _steepest(
+    apart: Node, inputs: Sequence[Input], examples: Examples
+) -> Iterator[tuple[Input, Node]]:
+    """Yield inputs with the direction of the element by which a number changes most."""
+    slopes = pull_back([apart], [Literal(1, apart.dtype)], inputs)
+    order = []
+    for node, slope in zip(inputs, slopes, strict=True):
+        value = None if slope is None else examples.value(slope)
+        if value is not None and np.all(np.isfinite(value)) and np.any(value):
+            size = np.abs(np.asarray(value))
+            order.append((float(np.max(size)), node, int(np.argmax(size))))
+    for _, node, place in sorted(order, key=lambda x: -x[0]):
+        shape = np.shape(examples.value(node))
+        if not shape:
+            yield node, Literal(1, node.dtype)
+            continue
+        flat = np.arange(Traced(node).size) == place
+        yield node, as_node(np.reshape(np.where(flat, 1.0, 0.0), Traced(node).shape), node.dtype)
+
+
+def _line(apart: Node, node: Node, direction: Node, examples: Examples) -> Line | None:
+    """Return the line through a node's value, with the place on it where ``apart`` is 0."""
+    try:
+        probe = Line(node, direction, direction, node)
+        [terms] = _series([apart], probe, {}, 3)
+    except SymgradError:
+        return None
+    sizes = [_size(x, examples) for x in terms]
+    if direction.shape == apart.shape and apart.shape and not _elementwise([apart], node):
+        return None
+    if None in sizes or not sizes[1] or not np.all(np.isfinite(np.asarray(sizes, float))):
+        return None
+    steps = 1 if not any(sizes[2:]) else STEPS
+    foot, total = node, np.zeros_like(Traced(apart))
+    for _ in range(steps):
+        at = substitute([apart, as_node(terms[1])], {node: foot})
+        t = np.divide(Traced(at[0]), Traced(at[1]))
+        total = total + t
+        foot = as_node(np.subtract(Traced(foot), np.multiply(Traced(direction), t)), node.dtype)
+    return Line(node, direction, as_node(total), foot)

@@ -1,0 +1,201 @@
+"""Points that a function singles out by `==`: derivatives there are the function's."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import EqualityWarning
+
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
+
+def if_else(x: Any) -> Any:
+    return 1.0 if x == 0 else np.sin(x) / x
+
+
+def other_way(x: Any) -> Any:
+    return np.sin(x) / x if x != 0 else 1.0
+
+
+def if_not(x: Any) -> Any:
+    if not x:
+        return 1.0
+    return np.expm1(x) / x
+
+
+def is_in(x: Any) -> Any:
+    return 0.5 if x in (0, -7.0) else (1 - np.cos(x)) / x**2
+
+
+def by_where(x: Any) -> Any:
+    return np.where(x == 0, 1.0, np.sin(x) / x)
+
+
+def safely(x: Any) -> Any:
+    nothing = np.equal(x, 0)
+    safe = np.where(nothing, 1.0, x)
+    return np.where(nothing, 1.0, np.sin(safe) / safe)
+
+
+def by_cond(x: Any) -> Any:
+    return sg.cond(x == 0, lambda x: 1.0 + 0.0 * x, lambda x: np.sin(x) / x, x)
+
+
+def helper(y: Any) -> Any:
+    if y == 1:
+        return 1.0
+    return np.log(y) / (y - 1)
+
+
+def in_helper(x: Any) -> Any:
+    return helper(np.exp(x)) ** 2
+
+
+def of_nonlinear(x: Any) -> Any:
+    if x * x == 1.0:
+        return 1.0 * x
+    return x * np.log(x * x) / (x * x - 1)
+
+
+def nested(x: Any) -> Any:
+    return 1 / 6 if x == 0 else (1 - np.sin(x) / x) / x**2
+
+
+def regular(x: Any) -> Any:
+    return 9.0 if x == 3 else x**2
+
+
+#: Functions, the point, and derivatives of order one, two and three there.
+SMOOTH: dict[str, tuple[Callable[[Any], Any], float, list[float]]] = {
+    "if": (if_else, 0.0, [0, -1 / 3, 0]),
+    "!=": (other_way, 0.0, [0, -1 / 3, 0]),
+    "not": (if_not, 0.0, [1 / 2, 1 / 3, 1 / 4]),
+    "in": (is_in, 0.0, [0, -1 / 12, 0]),
+    "where": (by_where, 0.0, [0, -1 / 3, 0]),
+    "where, twice": (safely, 0.0, [0, -1 / 3, 0]),
+    "cond": (by_cond, 0.0, [0, -1 / 3, 0]),
+    # h(x) = x/(exp(x) - 1), h**2 = 1 - x + 5/12*x**2 - 1/12*x**3
+    "a helper": (in_helper, 0.0, [-1, 5 / 6, -1 / 2]),
+    # x*log(x**2)/(x**2 - 1) at 1 + t: 1 - t**2/6 + t**3/6
+    "not linear": (of_nonlinear, 1.0, [0, -1 / 3, 1]),
+    "quotients in quotients": (nested, 0.0, [0, -1 / 60, 0]),
+    "no quotient": (regular, 3.0, [6, 2, 0]),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_derivatives_at_a_point_singled_out(name: str) -> None:
+    f, at, expected = SMOOTH[name]
+    g = f
+    if name != "cond" and not name.startswith("where"):  # of which NumPy computes both sides
+        assert sg.compile(f)(at) == f(at)
+    for order, want in enumerate(expected):
+        g = sg.grad(g)
+        np.testing.assert_allclose(g(at), want, rtol=1e-12, atol=1e-13, err_msg=f"{order + 1}")
+    np.testing.assert_allclose(sg.jvp(f, (at,), (2.0,))[1], 2 * expected[0], atol=1e-13)
+    beside = sg.grad(f)(at + 1e-3)
+    series = sum(d * 1e-3**k / math.factorial(k) for k, d in enumerate(expected))
+    np.testing.assert_allclose(beside, series, rtol=1e-7, atol=1e-7)
+
+
+def exchanger(ratio: Any, units: Any) -> Any:
+    if ratio == 1.0:
+        return units / (1 + units)
+    e = np.exp(-units * (1 - ratio))
+    return (1 - e) / (1 - ratio * e)
+
+
+def mean_difference(a: Any, b: Any) -> Any:
+    return a * 1.0 if a == b else (a - b) / np.log(a / b)
+
+
+def test_several_arguments_and_other_values_of_them() -> None:
+    """One program serves all values of the arguments that are not compared."""
+    g = sg.grad(exchanger, (0, 1))
+    for n in (2.0, 3.0):
+        # d/dr of (1 - e)/(1 - r*e) at r = 1: -n**2/(2*(1 + n)**2)
+        np.testing.assert_allclose(g(1.0, n), (-(n**2) / (2 * (1 + n) ** 2), 1 / (1 + n) ** 2))
+    h = np.array(sg.hessian(mean_difference, (0, 1))(2.0, 2.0))
+    np.testing.assert_allclose(h, np.array([[-1, 1], [1, -1]]) / 24 / 0.5, rtol=1e-12)
+    np.testing.assert_allclose(sg.grad(mean_difference, (0, 1))(3.0, 3.0), (0.5, 0.5))
+
+
+def test_arrays() -> None:
+    x = np.array([0.0, 0.7, 0.0, -2.0])
+    second = np.where(
+        x == 0, -1 / 3, [(-np.sin(v) / v - 2 * np.cos(v) / v**2 + 2 * np.sin(v) / v**3) if v else 0
+                         for v in x],
+    )  # fmt: skip
+    for f in (by_where, safely):
+        h = sg.hessian(lambda x, f=f: np.sum(f(x)))
+        np.testing.assert_allclose(np.diag(h(x)), second, rtol=1e-10)
+        np.testing.assert_allclose(np.diag(h(x + 0.1)), np.diag(h(x + 0.1)))
+        g = sg.grad(lambda x, f=f: np.sum(f(x) * x))
+        np.testing.assert_allclose(g(x), np.cos(x), rtol=1e-10)
+        np.testing.assert_allclose(g(x[::-1] + 1.0), np.cos(x[::-1] + 1.0), rtol=1e-10)
+    one_by_one = sg.hessian(lambda x: sum(if_else(v) for v in x))(x)
+    np.testing.assert_allclose(np.diag(one_by_one), second, rtol=1e-10)
+
+
+def hue(h: Any) -> Any:
+    h = h % 10.0
+    return 10.0 if h == 0 else h
+
+
+def pole(x: Any) -> Any:
+    return 0.0 if x == 0 else 1.0 / x
+
+
+def jump(x: Any) -> Any:
+    return np.where(x == 1.0, 5.0, x)
+
+
+def broken(x: Any) -> Any:
+    if x == 0:
+        return 2.0
+    raise ValueError
+
+
+@pytest.mark.parametrize(("f", "at"), [(hue, 0.0), (pole, 0.0), (jump, 1.0), (broken, 0.0)])
+def test_sides_that_do_not_continue_each_other(f: Callable[[Any], Any], at: float) -> None:
+    with pytest.warns(EqualityWarning, match=r"singled out by `==` at test_equalities.py:\d+"):
+        sg.grad(f)(at)
+
+
+def test_no_more_derivatives_than_are_known() -> None:
+    g = if_else
+    for _ in range(5):
+        g = sg.grad(g)
+    assert np.isnan(g(0.0))
+
+
+def test_what_is_not_noted() -> None:
+    """Flags, sizes, values that no argument reaches, results that are the same on both sides."""
+
+    def f(x: Any, kind: Any = 0, table: Any = (1.0, 0.0)) -> Any:
+        if kind == 0 and len(table) == 2 and np.sum(table) == 1.0:
+            seen = x == 0.0
+            if seen:
+                x = x * 1.0
+        return x**2 + sg.stop_gradient(np.where(x == 0, 1.0, 2.0))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sg.grad(f)(0.0) == 0.0
+        assert sg.compile(hue)(0.0) == 10.0
+        assert sg.grad(np.linalg.norm)(np.zeros(2)).tolist() == [0.0, 0.0]
+
+
+def test_verify_compares_with_the_other_side() -> None:
+    for f, at in ((by_where, 0.0), (if_else, 0.0), (helper, 1.0)):
+        report = sg.verify(f, at)
+        assert report.max_ulp < 4
+    with pytest.warns(EqualityWarning):
+        sg.verify(hue, 0.0)
