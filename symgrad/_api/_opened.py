@@ -108,6 +108,8 @@ class Opened:
                 self.inputs.append(stand_in)
                 leaves[k] = Traced(stand_in, leaves[k].weak)
             home[place] = tree.unflatten(leaves)
+        if (opened := now().opened) is not None:
+            opened.append(dict(zip(self.inputs, self.given, strict=True)))
         followed = now().followed
         result = (followed.outermost(function) if followed else function)(*new, **named)
         values = [x for x in flatten_traced(result)[0] if isinstance(x, Traced)]

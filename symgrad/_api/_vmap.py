@@ -13,7 +13,7 @@ from .._control import batch_examples
 from .._forks import late_module
 from .._graph import Input, Node
 from .._shapes import Dimension, as_size, same
-from .._state import now, within
+from .._state import now, repeating, within
 from .._trace import (
     Traced,
     Tree,
@@ -57,7 +57,8 @@ def vmap_body(
             raise ArgumentError("vmap needs at least one argument with a batch axis")
         if batches is not None:
             batches.append((size, replaced))
-        nodes, tree, leaves = _traced(function, new, kwargs)
+        with repeating():
+            nodes, tree, leaves = _traced(function, new, kwargs)
         widths = widths_of(tree, leaves)
         axes = _spread(out_axes, len(widths), "out_axes", "results")
         outs = [axis for axis, width in zip(axes, widths, strict=True) for _ in range(width)]

@@ -1,19 +1,18 @@
-"""What a function changes while it is traced: looked at afterwards, and undone where need be.
+"""What a function changes while it is traced: looked at afterwards, and undone.
 
-A trace with values in the place of arrays may be given up and made again with their numbers. What
-the first one changed in the user's objects is then undone, or it would happen twice. And a
-function that keeps what it computes (a memo, ``functools.cached_property``, a list of results)
-has to be left with numbers: where it has kept a value of the trace that depends on nothing but
-what the function reads, the trace is made with numbers.
+A trace stands for any number of calls, and may be made again in another way. So it leaves the
+user's objects as they were; what it has changed in them is a result of the program
+(:mod:`._assignments`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import operator
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from types import CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -21,21 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._forks import cached_property
-from .._graph import Input, topological, warn_user
-from .._shapes import Size
-from .._state import now
 from .._trace import Traced, flatten_traced
-from .._trace._known import known_value
-from ..errors import CaptureWarning
 from ._places import Walk
 from ._users import attributes, copied_simply, has_dictionary, named_attributes, set_attributes
 from ._whose import NONE
 
 #: How deep a value of the trace may lie in what the function keeps.
 DEPTH = 4
-
-#: So often a trace that has changed something is made a second time.
-LOOKS = 3
 
 #: Names in code that may set any attribute of an object.
 SETTING = frozenset(("setattr", "__setattr__", "__dict__", "vars", "update"))
@@ -54,17 +45,26 @@ class Holder(NamedTuple):
         Makes it hold such parts again.
     grows:
         Whether it is a list, a set, a queue or a dictionary of the user's.
+    owner:
+        The object.
+    sort:
+        Of its parts: "attributes", "names" (of a class or a module), "entries", "items", "cell".
     """
 
     parts: Callable[[], Parts]
     put: Callable[[Parts], None]
     grows: bool = False
+    owner: Any = None
+    sort: str = ""
 
 
 class Effects:
-    """The objects that a function may change, as they are before it is traced."""
+    """The objects that a function may change, as they are before it is traced.
 
-    def __init__(self, walk: Walk) -> None:
+    ``fetched``: places of arrays that the trace has others for.
+    """
+
+    def __init__(self, walk: Walk, fetched: AbstractSet[str] = frozenset()) -> None:
         some = None if walk.known & SETTING else walk.known
         found = [
             x
@@ -73,12 +73,57 @@ class Effects:
         ]
         found += [entries(scope, walk.stored) for scope in walk.scopes.values()]
         self._before = [(holder, holder.parts()) for holder in found]
+        self._arrays = [
+            (r.value, r.value.copy()) for r in walk.reads.values()
+            if r.text not in fetched and _is_written(r.value)
+        ]  # fmt: skip
+        self._inside: set[tuple[int, Any]] = set()
+        #: How many bodies that are executed any number of times are being traced.
+        self.depth = 0
+
+    @contextlib.contextmanager
+    def inside(self) -> Iterator[None]:
+        """Note what is changed in the block as changed any number of times."""
+        before = [holder.parts() for holder, _ in self._before]
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+            for (holder, _), old in zip(self._before, before, strict=True):
+                now = holder.parts()
+                if not same_parts(now, old):
+                    self._inside |= {(id(holder.owner), key) for key in other_keys(old, now)}
+
+    def changes(self) -> Iterator[tuple[Holder, Parts, Parts]]:
+        """Yield the objects that are something else than they were, with their parts."""
+        for holder, before in self._before:
+            now = holder.parts()
+            if not same_parts(now, before):
+                yield holder, before, now
+
+    def changed(self) -> bool:
+        """Tell whether anything is something else than it was."""
+        return any(True for _ in self.changes()) or any(True for _ in self.written())
+
+    def written(self) -> Iterator[np.ndarray[Any, Any]]:
+        """Yield the arrays whose numbers are others."""
+        for array, before in self._arrays:
+            if not (array.shape == before.shape and array.tobytes() == before.tobytes()):
+                yield array
+
+    def is_inside(self, owner: Any, key: Any) -> bool:
+        """Tell whether a part was changed where it is not known how often."""
+        return (id(owner), key) in self._inside
 
     def undo(self) -> bool:
         """Make the objects again what they were; tell whether they were something else."""
         changed = [pair for pair in self._before if not same_parts(pair[0].parts(), pair[1])]
         for holder, before in changed:
             holder.put(before)
+        for array, before in self._arrays:
+            if array.tobytes() != before.tobytes():
+                np.copyto(array, before)
         return bool(changed)
 
     def note_calls(self) -> bool:
@@ -105,29 +150,15 @@ class Effects:
                 found = True
         return found
 
-    def keep_numbers(self) -> None:
-        """Put numbers for the values of the trace that have been kept and are known."""
-        for holder, before in self._before:
-            now = holder.parts()
-            if not same_parts(now, before):
-                _put_numbers(holder, now, DEPTH)
-
     def kept(self) -> Iterator[Traced]:
         """Yield the values of the trace that have been kept, however deep."""
         for holder, before in self._before:
             now = holder.parts()
             if not same_parts(now, before):
                 old = {id(value) for _, value in before}
-                yield from _traced([value for _, value in now if id(value) not in old], DEPTH)
-
-    def keep_any_of(self, values: Sequence[Any]) -> bool:
-        """Tell whether something made of traced ``values`` alone has been kept."""
-        nodes = {x.node for x in flatten_traced(tuple(values))[0] if isinstance(x, Traced)}
-        for found in self.kept():
-            inputs = {x for x in topological([found.node]) if isinstance(x, Input)}
-            if inputs and inputs <= nodes:
-                return True
-        return False
+                yield from values_of_trace(
+                    [value for _, value in now if id(value) not in old], DEPTH
+                )
 
 
 class _Forgotten:
@@ -143,75 +174,6 @@ class _Forgotten:
 _FORGOTTEN = _Forgotten()
 
 
-class Memory:
-    """Whether a function reads what it has changed itself.
-
-    In plain Python a call, or a step of a loop, then depends on the one before. A second trace
-    tells, which finds what the first one has left: it fails by values of another trace, or is
-    another program with another result. Functions that set an attribute before they read it, as
-    models do with what layers give, or that keep a table of constants, have no memory.
-    """
-
-    def __init__(self) -> None:
-        self._looks = LOOKS
-        self._effects: Effects | None = None
-        self._warning = ""
-
-    @property
-    def possible(self) -> bool:
-        """Whether it is still to be looked for."""
-        return self._looks > 0
-
-    def note(self, effects: Effects) -> None:
-        """Note what the function may have changed in the last trace."""
-        self._effects = effects
-
-    def keep_numbers(self) -> None:
-        """Put numbers for the sizes that the last trace has left."""
-        effects, self._effects = self._effects, None
-        if effects is not None and now().guards is None:
-            effects.keep_numbers()
-
-    def look(self, walk: Walk, names: Iterable[str], differs: Callable[[], bool]) -> None:
-        """Find out by another trace, and undo it.
-
-        Parameters
-        ----------
-        walk:
-            What the function reads now.
-        names:
-            The places that the last trace has changed.
-        differs:
-            Traces again, and tells whether the result is another.
-        """
-        self._looks -= 1
-        effects = Effects(walk)
-        arrays = [(x, x.copy()) for r in walk.reads.values() if _is_written(x := r.value)]
-        try:
-            found = differs()
-        except Exception:  # noqa: BLE001 - the values of another trace, or what the user raises
-            found = True
-        finally:
-            effects.undo()
-            for x, before in arrays:
-                np.copyto(x, before)
-        if found:
-            self._looks = 0
-            places = " and ".join(dict.fromkeys(filter(None, names))) or "something"
-            self._warning = (
-                f"{places} is changed by the function, which has read it: in plain "
-                "Python a call, or a step of a loop, may depend on the one before, and compiled it "
-                "does not. Write instead: pass it as an argument, and return it; in a loop, make "
-                "it a part of the state"
-            )
-
-    def warn(self) -> None:
-        """Warn of what was found."""
-        text, self._warning = self._warning, ""
-        if text:
-            warn_user(text, CaptureWarning)
-
-
 def same_parts(a: Parts, b: Parts) -> bool:
     return len(a) == len(b) and all(  # without a step of Python's for each: there may be many
         all(map(operator.is_, map(part, a), map(part, b))) for part in _KEY_AND_VALUE
@@ -221,11 +183,10 @@ def same_parts(a: Parts, b: Parts) -> bool:
 _KEY_AND_VALUE = operator.itemgetter(0), operator.itemgetter(1)
 
 
-def _put_numbers(holder: Holder, now: Parts, depth: int) -> None:
-    """Make what an object holds numbers where these are known, however deep."""
-    after = [(key, _number(value, depth)) for key, value in now]
-    if not same_parts(after, now):
-        holder.put(after)
+def other_keys(before: Parts, now: Parts) -> list[Any]:
+    """Return the keys of parts that are not what they were; None for those without."""
+    old, new = ({key: id(x) for key, x in parts} for parts in (before, now))
+    return [key for key in {**old, **new} if old.get(key) != new.get(key)] or [None]
 
 
 def _notes(old: Any, new: Any) -> bool:
@@ -247,22 +208,7 @@ def _is_written(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.flags.writeable and not value.dtype.hasobject
 
 
-def _number(value: Any, depth: int) -> Any:
-    if type(value) is Size:
-        return value.hint if now().guards is None else value
-    if isinstance(value, Traced):
-        known = known_value(value.node)
-        return value if known is None else np.array(known)[()]
-    if type(value) is tuple:
-        parts = tuple(_number(x, depth) for x in value)
-        return value if all(map(operator.is_, parts, value)) else parts
-    if depth and not isinstance(value, (type, ModuleType, FunctionType)):
-        for holder in _holders(value):
-            _put_numbers(holder, holder.parts(), depth - 1)
-    return value
-
-
-def _traced(values: Sequence[Any], depth: int) -> Iterator[Traced]:
+def values_of_trace(values: Sequence[Any], depth: int) -> Iterator[Traced]:
     """Yield the values of the trace among values, and in what they hold."""
     for value in values:
         if isinstance(value, Traced):
@@ -278,7 +224,7 @@ def _traced(values: Sequence[Any], depth: int) -> Iterator[Traced]:
                 held += [value.func, *value.args, *value.keywords.values()]
             elif isinstance(value, tuple):
                 held += value
-            yield from _traced(held, depth - 1)
+            yield from values_of_trace(held, depth - 1)
 
 
 def _holders(
@@ -319,20 +265,22 @@ def names(value: Any, chosen: Callable[[str], bool]) -> Holder:
             if key not in before or before[key] is not x:
                 setattr(value, key, x)
 
-    return Holder(parts, put)
+    return Holder(parts, put, owner=value, sort="names")
 
 
 def entries(value: dict[Any, Any], only: AbstractSet[str] | None = None) -> Holder:
     """Return a dictionary, or of one that others write to, too, some entries."""
 
     def put(parts: Parts) -> None:
-        for key in list(value) if only is None else only & value.keys():
+        after = dict(parts)
+        for key in list(value) if only is None else (only & value.keys()) - after.keys():
             del value[key]
-        value.update(parts)
+        value.update(after)
 
     if only is None:
-        return Holder(lambda: list(value.items()), put, grows=True)
-    return Holder(lambda: [(k, value[k]) for k in only if k in value], put)
+        return Holder(lambda: list(value.items()), put, True, value, "entries")
+    parts = lambda: [(k, value[k]) for k in sorted(only) if k in value]  # noqa: E731
+    return Holder(parts, put, False, value, "entries")
 
 
 def in_order(value: Any) -> Holder:
@@ -342,7 +290,7 @@ def in_order(value: Any) -> Holder:
         value.clear()
         (value.update if isinstance(value, set) else value.extend)(x for _, x in parts)
 
-    return Holder(lambda: list(zip(itertools.repeat(None), value)), put, grows=True)
+    return Holder(lambda: list(zip(itertools.repeat(None), value)), put, True, value, "items")
 
 
 def own_attributes(value: Any, some: AbstractSet[str] | None = None) -> Holder:
@@ -355,7 +303,7 @@ def own_attributes(value: Any, some: AbstractSet[str] | None = None) -> Holder:
     def put(before: Parts) -> None:
         set_attributes(value, dict(parts()), dict(before))
 
-    return Holder(parts, put)
+    return Holder(parts, put, owner=value, sort="attributes")
 
 
 def _is_ours(kind: type, name: str) -> bool:
@@ -378,4 +326,4 @@ def in_cell(cell: CellType) -> Holder:
         else:
             del cell.cell_contents
 
-    return Holder(parts, put)
+    return Holder(parts, put, owner=cell, sort="cell")

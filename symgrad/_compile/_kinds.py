@@ -189,7 +189,7 @@ class Recalled(Specialization):
     def __init__(
         self, known: Known, retrace: Callable[[], Graph], signature: Signature, threads: int
     ) -> None:
-        self.recall, self._retrace = None, retrace
+        self.recall, self.assignments, self._retrace = None, None, retrace
         self._prepare(known.layout, signature, True, threads, promised=False)
         self._result(known.tree, known.leaves, known.ranks)
         self.conditions, self.calls_back = (), False

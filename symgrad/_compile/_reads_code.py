@@ -213,6 +213,7 @@ def _cells(walk: Walk, f: FunctionType, at: At, enter: Enter, names: Names, root
         if walk.opaque and name not in names.free:
             continue
         walk.met[id(cell)] = cell
+        walk.texts.setdefault(id(cell), (f"{at.text}.__closure__[{k}]", name))
         try:
             value = cell.cell_contents
         except ValueError:  # bound later

@@ -89,9 +89,12 @@ class Substitutes:
             if walk.mentioned & TELLING.keys():
                 for key in walk.scopes:
                     self._new.setdefault(Place(key, "__builtins__"), None)
+        #: Whether readings off a clock are handed on as such.
+        self.keeps_readings = False
         self._twins: list[Any] = []
         self._made: dict[int, Any] = {}
         self._after: list[Callable[[], None]] = []
+        self._tests: list[Callable[[], bool]] = []
         self._cells: dict[int, CellType] = {}
         self._twin_cells: dict[int, CellType] = {}
         self._stale = self._holders()
@@ -130,6 +133,10 @@ class Substitutes:
         for action in self._after:
             action()
 
+    def changed(self) -> bool:
+        """Tell whether anything was assigned to copies."""
+        return any(test() for test in self._tests)
+
     def back(self, value: Any) -> Any:
         """Return what a value is a copy of, or the value."""
         for key, made in self._made.items():
@@ -139,7 +146,9 @@ class Substitutes:
 
     def kept(self, value: Any) -> Any:
         """Return what the user's objects keep of a value: of a reading off a clock the number."""
-        return value.number() if isinstance(value, Reading) else self.back(value)
+        if isinstance(value, Reading):
+            return value if self.keeps_readings else value.number()
+        return self.back(value)
 
     def part(self, owner: Any, key: Any, value: Any) -> Any:
         """Return what a part of an object is in its copy."""
@@ -314,6 +323,7 @@ class Substitutes:
             own = {**TELLING, **new, "__import__": self._imported}
             made["__builtins__"] |= own
         self._after.append(made.hand_on)
+        self._tests.append(made.assigned)
         return made
 
     def _imported(self, name: str, *args: Any) -> Any:
@@ -395,6 +405,13 @@ class Substitutes:
         def hand_on() -> None:
             now = copied.parts()
             if not same_parts(now, before):
-                original.put([(old(key), old(x)) for key, x in now])
+                # A value of the trace that has moved is not the number that was there: other calls
+                # have other numbers.
+                held = (x for _, x in (*before, *[(None, None)] * len(now)))
+                original.put([
+                    (old(key), old(x) if x is was or not isinstance(x, Traced) else x)
+                    for (key, x), was in zip(now, held, strict=False)
+                ])  # fmt: skip
 
         self._after.append(hand_on)
+        self._tests.append(lambda: not same_parts(copied.parts(), before))

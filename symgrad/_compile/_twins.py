@@ -60,6 +60,10 @@ class Scope(dict[str, Any]):
             for name in lent:
                 self.pop(name, None)
 
+    def assigned(self) -> bool:
+        """Tell whether code has assigned to any of these."""
+        return bool(self.keys() - self._given)
+
     def hand_on(self) -> None:
         """Assign to the real names what code has assigned to these."""
         for name in self.keys() - self._given:

@@ -9,6 +9,7 @@ from ._examples import EnclosedError, Examples
 from ._formula import evaluate, partials
 from ._function import (
     Graph,
+    Left,
     Primal,
     arrived,
     carried_out,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -114,7 +114,13 @@ def trace(
     ):
         try:
             result = function(*args, **kwargs)
-            result = overwritten(values) if result is None else result
+            left = result if type(result) is Left else None
+            result = result if left is None else left.result
+            if result is None:
+                taken = [] if left is None else left.taken
+                result = overwritten([x for x in values if not any(x is y for y in taken)])
+            if left is not None:
+                result = result, left.values
             nodes, tree, leaves = packed(*collect(result))
         except SymgradError as error:
             say_where(error, function)
@@ -130,6 +136,17 @@ def trace(
     if inside and encloses((*nodes, *conditions), inputs, guards):
         raise EnclosedError
     return Graph(tuple(inputs), tuple(nodes), tree, tuple(leaves), strongest(guards), conditions)
+
+
+class Left(NamedTuple):
+    """A function's result, and values that it has assigned outside of it.
+
+    ``taken``: inputs that are not its arguments, and no result where it has none.
+    """
+
+    result: Any
+    values: tuple[Any, ...]
+    taken: Sequence[Any]
 
 
 ASSIGNED = (

@@ -13,7 +13,7 @@ from .._api._custom import custom_jvp, stop_gradient
 from .._api._transforms import vmap
 from .._graph import Input
 from .._ops.np_common import is_traced
-from .._state import now, within
+from .._state import now, within_body
 from .._trace import Traced, as_node, substitute
 from ._panels import GK15, GK21, Norm, Panels, infinite, refined, summed
 from ._replacing import floats, one_number
@@ -130,7 +130,7 @@ def shared(
         return integral(f, 0.0, a, b, epsabs, epsrel, limit, None, np.abs)
     ends = [*_ends(a, b)]
     x = known.setdefault(("integrand", now().scope), Input("x", (), np.float64))
-    with within(scope=object()):
+    with within_body():
         y = as_node(f(Traced(x)))
     moving = [is_traced(end) for end in ends]
     # A lower limit that is a number is mostly the same one.
