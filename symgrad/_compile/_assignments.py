@@ -27,7 +27,7 @@ from .._op import Op
 from .._shapes import Size
 from .._trace import Reading, Traced, Tree, as_node, flatten_traced, substitute
 from ._compared import evaluator
-from ._effects import DEPTH, Effects, Holder, Parts, own_attributes, values_of_trace
+from ._effects import DEPTH, Again, Effects, Holder, Parts, own_attributes, values_of_trace
 from ._places import Walk
 from ._stand_ins import StandIn, log_of
 from ._users import attributes, copied_simply, set_attributes
@@ -140,15 +140,13 @@ class Assignments:
             self._holder(holder, before, after)
         for text, x in stand_ins.items():
             self._additions(text, x)
-        del self._effects, self._makers, self._here, self._by_array
-        self.places = list(self._places)
+        self._look = evaluator(walk, list(self._places))
+        # It lives as long as the program, and the objects of this call are not to.
+        del self._walk, self._effects, self._back, self._makers, self._here, self._by_array
+        del self._opened, self._inputs, self._outputs, self._places
 
     def __bool__(self) -> bool:
         return bool(self._steps)
-
-    @functools.cached_property
-    def _look(self) -> Callable[[], tuple[Any, ...]]:
-        return evaluator(self._walk, self.places)
 
     def write(self, outputs: Sequence[Any]) -> None:
         """Write back what a call has computed: ``outputs`` are the values, in order."""
@@ -162,6 +160,7 @@ class Assignments:
     def _array(self, text: str, numbers: Any) -> None:
         """Enter the numbers that an array holds now."""
         name, count = self._walk.reads[text].name, len(self.values)
+        name = f"self{name}" if name.startswith(".") else name
         try:
             if isinstance(numbers, Traced):
                 make = self._output(numbers)
@@ -179,6 +178,8 @@ class Assignments:
         """Enter the parts of an object that are others now."""
         owner, sort = holder.owner, holder.sort
         text, name = self._walk.texts.get(id(owner), ("", ""))
+        if text and (name.startswith(".") or (not name and sort == "attributes")):
+            name = f"self{name}"
         if not text:
             text = self._walk.constant(owner)
             name = getattr(owner, "__name__", "") if sort != "entries" else ""
@@ -249,6 +250,7 @@ class Assignments:
         value: Any, old: Any,
     ) -> None:  # fmt: skip
         """Enter a part of an object that is another one now."""
+        value = value.value if type(value) is Again else value
         inner = self._text(text, owner, sort, key)
         called = _called(name, sort, key)
         if isinstance(value, Reading):
@@ -305,6 +307,7 @@ class Assignments:
         if not log.added:
             return
         name = self._walk.texts.get(id(self._walk.set_aside[text]), ("", text))[1]
+        name = f"self{name}" if name.startswith(".") else name
         self.changed[text] = self._walk.set_aside[text]
         container = self._walk.set_aside[text]
         count = len(self.values)
@@ -392,6 +395,8 @@ class Assignments:
 
     def _make(self, value: Any, depth: int) -> Make:
         """Return what makes a value."""
+        if type(value) is Again:
+            value = value.value
         if isinstance(value, StandIn) or type(value) in (Traced, np.ndarray) or depth == 0:
             text = self._here.get(id(value))
             if text is not None and not isinstance(value, _CONSTANT):

@@ -21,7 +21,7 @@ import functools
 import itertools
 import sys
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -51,8 +51,9 @@ from ._whose import NONE, packages_in
 #: So often a place that the function itself changes may cost a trace without a warning.
 OWN_CHANGES = 8
 
-#: Most states of what a function reads that are remembered.
-KEPT = 256
+#: Most states of what a function reads that are remembered, so many of them whatever they are, and
+#: beyond these most places in all of them together: closures of closures read hundreds.
+KEPT, ALWAYS, PLACES = 256, 8, 2048
 
 #: So many places are compared one by one because numbers were asked of them.
 FEW = 8
@@ -125,6 +126,7 @@ class Captures:
         self._own: set[str] = set()
         self._changes: Counter[str] = Counter()
         self._running: list[Any] = []
+        self._forgotten: set[int] = set()
         #: What the last trace is to write back.
         self.assignments: Assignments | None = None
 
@@ -210,13 +212,23 @@ class Captures:
 
     def _enter(self, reading: Reading, frozen: bool) -> None:
         self._states[reading.key] = reading.number
-        if len(self._states) > KEPT:
-            self._states.popitem(last=False)
+        self._states.move_to_end(reading.key)
+        places = sum(map(len, self._states))
+        while len(self._states) > KEPT or (places > PLACES and len(self._states) > ALWAYS):
+            key, number = self._states.popitem(last=False)
+            places -= len(key)
+            self._forgotten.add(number)
         # Lists are replaced, not changed: other threads may be walking through them.
+        numbers = set(self._states.values())
         if frozen:
-            self._frozen = [reading, *self._frozen[: KEPT - 1]]
+            self._frozen = [reading, *(x for x in self._frozen if x.number in numbers)]
         else:
-            self._readings = [reading, *self._readings[: KEPT - 1]]
+            self._readings = [reading, *(x for x in self._readings if x.number in numbers)]
+
+    def forgotten(self) -> set[int]:
+        """Return the numbers of states that nothing is known of any more, once."""
+        found, self._forgotten = self._forgotten, set()
+        return found - set(self._states.values())
 
     def settle(self, reading: Reading, frozen: bool = False) -> bool:
         """Tell whether the state is still that in which a trace was begun.
@@ -357,6 +369,18 @@ class Captures:
         self.take(self.way._replace(adapted=True, sized=True))
         return True
 
+    def by_values(self, reading: Reading) -> bool:
+        """Compare the function's own counters and flags, on which it decides in many ways."""
+        values = reading.now()
+        if values is MISS:
+            return False
+        pairs = zip(reading.data, values, strict=True)
+        own = {text for text, x in pairs if type(x) in (int, bool)} - self.way.compared
+        if not own:
+            return False
+        self.take(self.way._replace(compared=self.way.compared | own))
+        return True
+
     def without_sizes(self) -> None:
         """Trace as before sizes were tried."""
         self.take(self._before._replace(sized=None))
@@ -385,10 +409,16 @@ class Captures:
 
         return show
 
-    def substituted(self, body: Callable[..., Any], reading: Reading) -> Callable[..., Any]:
+    def state(self) -> Effects:
+        """Return the state of now of what the function may change."""
+        return Effects(read_by(self._root, self._objects, self._opaque))
+
+    def substituted(
+        self, body: Callable[..., Any], reading: Reading, writes: bool = True
+    ) -> Callable[..., Any]:
         """Return a function's body with the data as its last positional arguments.
 
-        What it changes is undone, and is among the results.
+        What it changes is undone, and with ``writes`` is among the results.
         """
         count = len(reading.data)
 
@@ -411,6 +441,7 @@ class Captures:
 
             if twins is not None:
                 twins.keeps_readings = True
+                effects.copies = twins.copies
             timed: list[Callable[[], None]] = []
 
             def assigns() -> bool:
@@ -436,10 +467,10 @@ class Captures:
                 timed += found.timed
                 if not found.changed and not found.dropped:
                     return result
-                for name, where, why in found.dropped:
-                    _say_dropped(name, where, why)
+                if found.dropped and writes:
+                    _say_dropped(found.dropped)
                 result = tree.unflatten(leaves)  # of which parts may be undone
-                if not found:
+                if not found or not writes:
                     return result
                 self.assignments = found
                 return Left(result, tuple(found.values), values)
@@ -510,11 +541,16 @@ def _inputs_of(values: Any) -> list[Any]:
     return [x for x in topological(given) if isinstance(x, Input)]
 
 
-def _say_dropped(name: str, where: Any, why: str) -> None:
-    line = "" if where is None else f" [{where}]"
-    warn_user(
-        f"{name or 'something'} is assigned by the function, outside of it, which is undone: "
-        f"{why}. Write instead: return it, and assign it where the function is called; in a loop, "
-        f"make it a part of the state{line}",
-        CaptureWarning,
-    )
+def _say_dropped(dropped: Sequence[tuple[str, Any, str]]) -> None:
+    """Warn of what cannot be written back, and is undone."""
+    whys = dict.fromkeys(why for _, _, why in dropped)
+    for why in whys:
+        named = {name or "something": where for name, where, reason in dropped if reason == why}
+        lines = dict.fromkeys(str(where) for where in named.values() if where is not None)
+        warn_user(
+            f"{' and '.join(named)} {'is' if len(named) == 1 else 'are'} assigned by the function, "
+            f"outside of it, which is undone: {why}. Write instead: return it, and assign it where "
+            "the function is called; in a loop, make it a part of the state"
+            + (f" [{', '.join(lines)}]" if lines else ""),
+            CaptureWarning,
+        )

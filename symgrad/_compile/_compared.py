@@ -7,6 +7,7 @@ a name costs a few nanoseconds.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any
@@ -127,9 +128,13 @@ class Comparison:
 
 
 def evaluator(walk: Walk, texts: Sequence[str]) -> Callable[[], tuple[Any, ...]]:
-    """Return a function that gives what is at some places."""
+    """Return a function that gives what is at some places, and holds nothing else."""
     listed = "".join(text + ", " for text in texts)
-    names = walk.cells, walk.constants, walk.main
+    used = set(re.findall(r"\w+", listed))
+    cells, constants = (
+        {k: x for k, x in held.items() if k in used} for held in (walk.cells, walk.constants)
+    )
+    names = cells, constants, walk.main
     found: Callable[[], tuple[Any, ...]] = made_of(names, f"    def fetch(): return ({listed})\n")
     return found
 

@@ -58,6 +58,12 @@ class Holder(NamedTuple):
     sort: str = ""
 
 
+class Again(NamedTuple):
+    """A value where a value of the trace was: even what was there before is assigned again."""
+
+    value: Any
+
+
 class Effects:
     """The objects that a function may change, as they are before it is traced.
 
@@ -78,6 +84,8 @@ class Effects:
             if r.text not in fetched and _is_written(r.value)
         ]  # fmt: skip
         self._inside: set[tuple[int, Any]] = set()
+        #: Gives what copies of the objects hold, each with the object and what it held when made.
+        self.copies: Callable[[], Sequence[tuple[Any, Parts, Parts]]] = tuple
         #: How many bodies that are executed any number of times are being traced.
         self.depth = 0
 
@@ -85,15 +93,20 @@ class Effects:
     def inside(self) -> Iterator[None]:
         """Note what is changed in the block as changed any number of times."""
         before = [holder.parts() for holder, _ in self._before]
+        copied = [now for _, now, _ in self.copies()]
         self.depth += 1
         try:
             yield
         finally:
             self.depth -= 1
             for (holder, _), old in zip(self._before, before, strict=True):
-                now = holder.parts()
-                if not same_parts(now, old):
-                    self._inside |= {(id(holder.owner), key) for key in other_keys(old, now)}
+                self._note_inside(holder.owner, old, holder.parts())
+            for k, (owner, now, first) in enumerate(self.copies()):
+                self._note_inside(owner, copied[k] if k < len(copied) else first, now)
+
+    def _note_inside(self, owner: Any, before: Parts, after: Parts) -> None:
+        if not same_parts(after, before):
+            self._inside |= {(id(owner), key) for key in other_keys(before, after)}
 
     def changes(self) -> Iterator[tuple[Holder, Parts, Parts]]:
         """Yield the objects that are something else than they were, with their parts."""
@@ -115,6 +128,19 @@ class Effects:
     def is_inside(self, owner: Any, key: Any) -> bool:
         """Tell whether a part was changed where it is not known how often."""
         return (id(owner), key) in self._inside
+
+    @contextlib.contextmanager
+    def reinstated(self) -> Iterator[None]:
+        """Run the block in the state that the objects were in, and undo it."""
+        after = [(holder, holder.parts()) for holder, _ in self._before]
+        arrays = [(array, array.copy()) for array, _ in self._arrays]
+        self.undo()
+        try:
+            yield
+        finally:
+            self._before, self._arrays, own = after, arrays, (self._before, self._arrays)
+            self.undo()
+            self._before, self._arrays = own
 
     def undo(self) -> bool:
         """Make the objects again what they were; tell whether they were something else."""

@@ -38,6 +38,7 @@ from ._call import Call, Given, without_lists
 from ._captures import Captures
 from ._foreign import Foreign
 from ._kinds import (
+    MANY,
     Kinds,
     Recalled,
     Straight,
@@ -155,6 +156,16 @@ class Function(Foreign, Travels, Generic[P, R]):
         """
         fast = self._fast
         return None if fast is None or fast.pack is not None else fast.function
+
+    @property
+    def assigns(self) -> bool:
+        """Whether a call may leave something behind, as far as it was traced."""
+        return self.traces == 0 or self._kinds.assign
+
+    def state(self, *args: Any) -> Any:
+        """Return the state of now of what a call of these arguments may change."""
+        raw, tree = flatten((args, {}))
+        return self._captures.given(self._given(raw, tree, args, {}).objects).state()
 
     def laid_aside(self) -> Any:
         """Return what is held of what the function reads now, and hold it no more.
@@ -299,6 +310,8 @@ class Function(Foreign, Travels, Generic[P, R]):
                 return known, given
             if not fixed and self._kinds.numbered(given.signature) and captures.by_sizes():
                 continue
+            if len(self._kinds.paths(given.signature)) >= MANY - 1 and captures.by_values(reading):
+                continue
             try:
                 found = self._specialize(call, given, captures, kernel)
             except EnclosedError:
@@ -369,6 +382,10 @@ class Function(Foreign, Travels, Generic[P, R]):
             made = specialized(graph, recall, captures.assignments)
             if made.assignments is not None:
                 made.alone = functools.cache(lambda: specialized(made.result_alone, None, None))
+            forgotten = captures.forgotten()
+            if forgotten:
+                fast = self._fast
+                self._kinds.forget(forgotten, None if fast is None else fast.found)
             known = self._kinds.like(signature, made)
             if known is not None:
                 return known
