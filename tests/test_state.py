@@ -132,6 +132,18 @@ def test_what_cannot_be_carried_is_undone() -> None:
     untouched(model, before)
 
 
+def test_containers_among_the_arguments_stay_as_they_are() -> None:
+    def f(p: Any, x: Any) -> Any:
+        p["seen"] = x
+        return np.sum(p["w"] * x)
+
+    given = {"w": np.array([1.0, 2.0])}
+    for g in (sg.compile(f), sg.grad(f), sg.grad(f, 1)):
+        with pytest.warns(CaptureWarning, match="argument p is changed by the function"):
+            g(given, X[0])
+    assert [*given] == ["w"]
+
+
 def test_functions_that_hold_values_are_undone() -> None:
     kept: dict[str, Any] = {}
 

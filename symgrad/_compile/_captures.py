@@ -31,7 +31,7 @@ from .._disguise import TELLING
 from .._graph import Input, topological, warn_user
 from .._runtime import MISS
 from .._state import within
-from .._trace import Left, Traced, flatten_traced
+from .._trace import Left, Traced, argument_name, flatten_traced, warn_if_changed
 from .._trace._function import ASSIGNED
 from ..errors import CaptureWarning, OutsideError, TraceError
 from ._adapted import adapted_at_once, can_be_adapted
@@ -452,8 +452,13 @@ class Captures:
 
             self._running.append(assigns)
             try:
+                keys: list[int | str] = [*range(len(args)), *kwargs]
+                passed = zip(keys, (*args, *kwargs.values()), strict=True)
+                given = [(x, *flatten_traced(x), key) for key, x in passed]
                 with within(repeated=effects.inside, opened=opened):
                     result = self._run(body, twins, args, kwargs)
+                for x, own, tree, key in given if writes else ():
+                    warn_if_changed(x, own, tree, f"argument {argument_name(self._root, key)}")
                 leaves, tree = flatten_traced(result)
                 kept = {id(x) for x in leaves if type(x) is StandIn}
                 for x in stand_ins.values():

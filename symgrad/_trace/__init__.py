@@ -21,6 +21,7 @@ from ._function import (
     say_where,
     substitute,
     trace,
+    warn_if_changed,
     with_conditions,
 )
 from ._outside import Reading

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -19,11 +20,12 @@ from .._graph import (
     rebuilt,
     size_symbols,
     topological,
+    warn_user,
 )
 from .._graph._types import check_dtype
 from .._shapes import Size, recording
 from .._state import now, within
-from ..errors import ArgumentError, SymgradError, TraceError
+from ..errors import ArgumentError, CaptureWarning, SymgradError, TraceError
 from ._bind import as_node
 from ._complex import Complex, flatten_traced
 from ._examples import EnclosedError, Examples, share
@@ -260,6 +262,23 @@ def fresh(node: Node, name: str) -> Input:
     stand_in = Input(name, node.shape, node.dtype)
     share(stand_in, node)
     return stand_in
+
+
+def warn_if_changed(argument: Any, leaves: Sequence[Any], tree: Tree, what: str) -> None:
+    """Warn if a container among the arguments holds something else than it was given with."""
+    if tree.kind == "leaf":
+        return
+    found, now_tree = flatten_traced(argument)
+    same = now_tree.outline == tree.outline and (
+        "complex" in tree.kinds or all(map(operator.is_, found, leaves))
+    )
+    if not same:
+        warn_user(
+            f"{what} is changed by the function, which stays inside of it: containers among the "
+            "arguments are taken apart. Write instead: return what is new, or reach the container "
+            "by a name or an attribute",
+            CaptureWarning,
+        )
 
 
 def close_conditions(swap: Mapping[Node, Node]) -> None:
