@@ -107,7 +107,8 @@ class Assignments:
         opened: Sequence[Mapping[Any, Any]], back: Callable[[Any], Any],
     ) -> None:  # fmt: skip
         self._walk, self._effects, self._back = walk, effects, back
-        self._opened, self._inputs = opened, set(inputs)
+        self._opened = opened
+        self._inputs = {x for x in topological(list(inputs)) if isinstance(x, Input)}
         self.values: list[Any] = []
         self.names: list[str] = []
         self.dropped: list[tuple[str, Where | None, str]] = []

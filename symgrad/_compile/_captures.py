@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._disguise import TELLING
-from .._graph import Input, topological, warn_user
+from .._graph import warn_user
 from .._runtime import MISS
 from .._state import within
 from .._trace import Left, Traced, argument_name, flatten_traced, warn_if_changed
@@ -65,10 +65,6 @@ _TELLING = frozenset(
 )  # fmt: skip
 
 _numbers = itertools.count(1)
-
-
-class StateError(Exception):
-    """A function assigns numbers to an array whose numbers it was traced with."""
 
 
 class Way(NamedTuple):
@@ -301,7 +297,7 @@ class Captures:
         more where the trace has imported what its copy had to have.
         """
         way = self.way
-        if isinstance(error, (StateError, TouchedError)):
+        if isinstance(error, TouchedError):
             self._readings = []
             return True
         if way.sized:
@@ -432,16 +428,17 @@ class Captures:
                 text: StandIn(x, lambda: effects.depth > 0) for text, x in walk.set_aside.items()
             }
             data = dict(zip(reading.data, values, strict=True))
-            opened: list[Any] = []
-            inputs = _inputs_of((args, kwargs, values))
             twins: Substitutes | None = None
             if values or stand_ins or self.way.adapted:
                 new = {**data, **stand_ins}
                 twins = Substitutes(walk, new, self.way.adapted, bool(self.way.sized))
-
-            if twins is not None:
-                twins.keeps_readings = True
-                effects.copies = twins.copies
+                twins.keeps_readings, effects.copies = True, twins.copies
+            keys: list[int | str] = [*range(len(args)), *kwargs]
+            passed = zip(keys, (*args, *kwargs.values()), strict=True)
+            given = [(x, *flatten_traced(x), key) for key, x in passed]
+            leaves = [*(x for _, own, _, _ in given for x in own), *flatten_traced(values)[0]]
+            inputs = [x.node for x in leaves if isinstance(x, Traced)]
+            opened: list[Any] = []
             timed: list[Callable[[], None]] = []
 
             def assigns() -> bool:
@@ -451,10 +448,8 @@ class Captures:
                 return handed_on or added or written or effects.changed()
 
             self._running.append(assigns)
+            clean = False
             try:
-                keys: list[int | str] = [*range(len(args)), *kwargs]
-                passed = zip(keys, (*args, *kwargs.values()), strict=True)
-                given = [(x, *flatten_traced(x), key) for key, x in passed]
                 with within(repeated=effects.inside, opened=opened):
                     result = self._run(body, twins, args, kwargs)
                 for x, own, tree, key in given if writes else ():
@@ -464,14 +459,13 @@ class Captures:
                 for x in stand_ins.values():
                     if log_of(x).touched or id(x) in kept:
                         log_of(x).touch()
-                found = Assignments(
-                    walk, effects, data, stand_ins, inputs, opened,
-                    (lambda x: x) if twins is None else twins.back,
-                )  # fmt: skip
+                clean = not assigns()
+                if clean:
+                    return result
+                back = (lambda x: x) if twins is None else twins.back
+                found = Assignments(walk, effects, data, stand_ins, inputs, opened, back)
                 self._learn(found, walk, data)
                 timed += found.timed
-                if not found.changed and not found.dropped:
-                    return result
                 if found.dropped and writes:
                     _say_dropped(found.dropped)
                 result = tree.unflatten(leaves)  # of which parts may be undone
@@ -489,7 +483,8 @@ class Captures:
                 raise
             finally:
                 self._running.pop()
-                effects.undo()
+                if not clean:
+                    effects.undo()
                 for action in timed:
                     action()
 
@@ -538,12 +533,6 @@ class Captures:
         if numbers - self._assigned.numbers:
             self._assigned = self._assigned._replace(numbers=self._assigned.numbers | numbers)
         self._later |= later - self._assigned.unread
-
-
-def _inputs_of(values: Any) -> list[Any]:
-    """Return the inputs of a trace, of which the arguments consist."""
-    given = [x.node for x in flatten_traced(values)[0] if isinstance(x, Traced)]
-    return [x for x in topological(given) if isinstance(x, Input)]
 
 
 def _say_dropped(dropped: Sequence[tuple[str, Any, str]]) -> None:

@@ -263,7 +263,7 @@ def _holders(
     user's, unless all do; ``packages``: installed ones that count as the user's.
     """
     if isinstance(value, (type, ModuleType)):  # others write to them, too
-        return [names(value, stored.__contains__)]
+        return [names(value, only=stored)]
     if isinstance(value, CellType):
         return [in_cell(value)]
     found = []
@@ -276,12 +276,16 @@ def _holders(
     return found
 
 
-def names(value: Any, chosen: Callable[[str], bool]) -> Holder:
-    """Return the chosen names of a class or a module."""
+def names(
+    value: Any, but: AbstractSet[str] = frozenset(), only: AbstractSet[str] | None = None
+) -> Holder:
+    """Return the names of a class or a module: all ``but`` some, or some ``only``."""
     there = vars(value)
 
     def parts() -> Parts:
-        return [(k, x) for k, x in list(there.items()) if chosen(k)]
+        if only is not None:  # a module may have thousands
+            return [(k, there[k]) for k in sorted(only & there.keys())]
+        return [(k, x) for k, x in list(there.items()) if k not in but]
 
     def put(after: Parts) -> None:
         before = dict(parts())

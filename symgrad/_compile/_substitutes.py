@@ -293,7 +293,7 @@ class Substitutes:
 
         made.__new__ = new_object
         apart |= vars(made).keys() - vars(kind).keys()
-        original, copied = (names(x, lambda name: name not in apart) for x in (kind, made))
+        original, copied = (names(x, but=apart) for x in (kind, made))
         self._watch(original, copied, [(x, vars(made)[name]) for name, x in own.items()])
         return made
 

@@ -105,7 +105,8 @@ def user_line(start: FrameType | None = None) -> Where | None:
         if internal is None:
             internal = _is_internal(code)
         if not internal:
-            own = _lines.of(code)
+            held = _lines.get(id(code))
+            own = _lines.of(code) if held is None else held[1]
             found = own.get(frame.f_lasti)
             if found is None:
                 found = Where(code.co_filename, frame.f_lineno, code.co_name)
