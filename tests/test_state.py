@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.errors import CaptureWarning, UnsupportedError
+from symgrad.errors import CaptureWarning, TraceError, UnsupportedError
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])
 
@@ -191,6 +191,30 @@ def test_arrays_that_cannot_be_written_to_leave_the_rest() -> None:
         g(X)
     assert model.calls == 1
     assert len(model.losses) == 1
+
+
+def test_two_names_of_written_memory_are_refused() -> None:
+    class Pair:
+        pass
+
+    pair: Any = Pair()
+    pair.one = np.zeros(3)
+    pair.two = pair.one
+
+    def f(x: Any) -> Any:
+        pair.one += x
+        return np.sum(pair.two)
+
+    with pytest.raises(TraceError, match="shares memory with"):
+        sg.compile(f)(np.ones(3))
+    np.testing.assert_array_equal(pair.one, np.zeros(3))
+    pair.two = np.ones(3)
+    g = sg.compile(f)
+    assert [g(np.ones(3)) for _ in range(3)] == [3.0] * 3
+    pair.two = pair.one[::-1]
+    with pytest.raises(TraceError, match=r"pair\.one, which shares memory with pair\.two"):
+        g(np.ones(3))
+    np.testing.assert_array_equal(pair.one, np.full(3, 3.0))
 
 
 def test_another_object_in_its_place_is_written_to() -> None:

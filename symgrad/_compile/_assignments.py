@@ -26,6 +26,7 @@ from .._graph import Input, Where, topological
 from .._op import Op
 from .._shapes import Size
 from .._trace import Reading, Traced, Tree, as_node, flatten_traced, substitute
+from ..errors import TraceError
 from ._compared import evaluator
 from ._effects import DEPTH, Again, Effects, Holder, Parts, own_attributes, values_of_trace
 from ._places import Walk
@@ -43,6 +44,10 @@ _CONSTANT = (
 
 #: In the place of the old value of a part that was not there.
 _ABSENT = object()
+
+
+class SharedError(TraceError):
+    """An array that is written to shares memory with another; no other way of tracing helps."""
 
 
 class NotWrittenError(Exception):
@@ -130,6 +135,19 @@ class Assignments:
         self._here |= {id(x): text for text, x in data.items()}
         written = {text: x for text, x in data.items() if getattr(x, "overwritten", False)}
         self._by_array = {id(r.value): r for r in reads}
+        #: Written arrays, and others that are read, which are not to lie in the same memory: a
+        #: trace has a value of its own for each.
+        self._apart: list[tuple[int, int]] = []
+        self._names_apart: dict[int, str] = {}
+        others = [r for r in reads if isinstance(r.value, np.ndarray)] if written else []
+        for text in written:
+            for other in others:
+                if other.text != text:
+                    pair = self._place(text), self._place(other.text)
+                    self._apart.append(pair)
+                    names = walk.reads[text].name, other.name
+                    self._names_apart.update(zip(pair, names, strict=True))
+        self._check_apart({self._place(r.text): r.value for r in others})
         for text, x in written.items():
             self.changed[text] = walk.reads[text].value
             self._array(text, x)
@@ -152,9 +170,22 @@ class Assignments:
     def write(self, outputs: Sequence[Any]) -> None:
         """Write back what a call has computed: ``outputs`` are the values, in order."""
         made = Made(outputs, self._look(), {})
+        self._check_apart(made.here)
         ready = [_prepared(step, made) for step in self._steps]
         for action in ready:
             action()
+
+    def _check_apart(self, arrays: Any) -> None:
+        """Refuse arrays that share memory with one that is written to."""
+        for k, j in self._apart:
+            one, other = arrays[k], arrays[j]
+            if np.may_share_memory(one, other) and np.shares_memory(one, other):
+                name, again = self._names_apart[k], self._names_apart[j]
+                raise SharedError(
+                    f"the function writes to {name}, which shares memory with {again}, and reads "
+                    "both: a program has each by itself. Write instead: use one of the two names "
+                    "in the function, or make one of them a copy"
+                )
 
     # ---------------------------------------------------------------- what has changed
 

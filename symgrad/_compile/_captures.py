@@ -35,7 +35,7 @@ from .._trace import Left, Traced, argument_name, flatten_traced, warn_if_change
 from .._trace._function import ASSIGNED
 from ..errors import CaptureWarning, OutsideError, TraceError
 from ._adapted import adapted_at_once, can_be_adapted
-from ._assignments import Assignments
+from ._assignments import Assignments, SharedError
 from ._call import ALL, ARRAYS, NOTHING, Reading
 from ._compared import same
 from ._effects import SETTING, Effects
@@ -303,7 +303,7 @@ class Captures:
         if way.sized:
             self.without_sizes()
             return True
-        if isinstance(error, OutsideError):
+        if isinstance(error, (OutsideError, SharedError)):
             return False
         if way.adapted and self._absent & sys.modules.keys():
             self._readings = []
