@@ -154,7 +154,10 @@ class Assignments:
         for array in effects.written():
             read = self._by_array[id(array)]
             self.changed[read.text] = array
-            self._array(read.text, array.copy())
+            if effects.is_inside(array, None):
+                self._drop(read.name, read.name.rpartition(".")[2], array, _OFTEN)
+            else:
+                self._array(read.text, array.copy())
         for holder, before, after in effects.changes():
             self._holder(holder, before, after)
         for text, x in stand_ins.items():

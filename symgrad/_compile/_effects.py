@@ -94,6 +94,7 @@ class Effects:
         """Note what is changed in the block as changed any number of times."""
         before = [holder.parts() for holder, _ in self._before]
         copied = [now for _, now, _ in self.copies()]
+        numbers = [array.tobytes() for array, _ in self._arrays]
         self.depth += 1
         try:
             yield
@@ -101,6 +102,9 @@ class Effects:
             self.depth -= 1
             for (holder, _), old in zip(self._before, before, strict=True):
                 self._note_inside(holder.owner, old, holder.parts())
+            for (array, _), old in zip(self._arrays, numbers, strict=True):
+                if array.tobytes() != old:
+                    self._inside.add((id(array), None))
             for k, (owner, now, first) in enumerate(self.copies()):
                 self._note_inside(owner, copied[k] if k < len(copied) else first, now)
 
