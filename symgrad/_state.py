@@ -55,6 +55,11 @@ class State(NamedTuple):
         Gives the user's own function for one that Python is to call later, in each call.
     scope:
         The body of a loop or a branch that is traced; None outside of all.
+    repeated:
+        Makes a context for code that a program executes any number of times, or never: bodies of
+        loops, cases of branches, the example of a batch. None: nobody is told.
+    opened:
+        Collects the stand-ins by which functions are differentiated, with what they stand for.
     counters:
         In the body of a loop that stands for Python's: the bits that its counters have, for
         Python's whole numbers must not leave 64 there.
@@ -87,6 +92,8 @@ class State(NamedTuple):
     reads: dict[int, Any] | None = None
     callback: Callable[[Any], Any] | None = None
     scope: object = None
+    repeated: Callable[[], contextlib.AbstractContextManager[None]] | None = None
+    opened: list[Any] | None = None
     counters: Mapping[Any, int] | None = None
     raised: Any = None
     reading: bool = False
@@ -115,6 +122,21 @@ def within(**changes: Any) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+@contextlib.contextmanager
+def repeating() -> Iterator[None]:
+    """Run the block as code that a program executes any number of times, or never."""
+    told = now().repeated
+    with contextlib.nullcontext() if told is None else told():
+        yield
+
+
+@contextlib.contextmanager
+def within_body() -> Iterator[None]:
+    """Run the block as the body of a loop or a branch."""
+    with within(scope=object()), repeating():
+        yield
 
 
 def at(where: Any) -> None:

@@ -270,7 +270,7 @@ def test_a_warning_that_is_to_be_an_error_is_one(signature: str | None) -> None:
         return x * calls[0]
 
     # Here warnings are errors.
-    with pytest.raises(CaptureWarning, match=r"calls\[0\] is changed by the function"):
+    with pytest.raises(CaptureWarning, match=r"calls\[0\] is assigned by the function"):
         sg.gufunc(counted, signature)(POINT)
 
 

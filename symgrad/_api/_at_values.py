@@ -7,6 +7,7 @@ second function of one code on, a lambda in a loop, they are lent (:mod:`._lent`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import lru_cache, partial
 from types import FunctionType
 from typing import Any
@@ -69,14 +70,24 @@ def _jet_function(f: Callable[..., Any]) -> Function:
 
 def _called(f: Callable[..., Any], maker: Callable[..., Function], *args: Any) -> Any:
     """Return ``maker(f)(*args)``, compiled once for the function, or for all of its code."""
+    return _called_in_state(f, maker, *args)[0]
+
+
+def _called_in_state(
+    f: Callable[..., Any], maker: Callable[..., Function], *args: Any, keep: bool = False
+) -> tuple[Any, Any]:
+    """Return ``maker(f)(*args)``, and with ``keep`` the state before, if the call changes any."""
     # Within a trace nothing is compiled, and what is made of the function is of this trace.
     lent = None if now().guards is not None else lend_again(f)
-    if lent is None:
-        return remembered(f, maker)(*args)
+    keep = keep and now().guards is None
+    function = remembered(f, maker) if lent is None else lent.made(_of_held, maker)
     try:
-        return lent.made(_of_held, maker)(*args)
+        before = function.state(*args) if keep and function.assigns else None
+        result = function(*args)
+        return result, before if before is not None and function.assigns else None
     finally:
-        lent.give_back()
+        if lent is not None:
+            lent.give_back()
 
 
 def _of_held(held: list[Any], maker: Callable[..., Function]) -> Function:
@@ -203,12 +214,17 @@ def vjp(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[[Any], tuple[An
     """
     check_function(f, "vjp")
     primals = as_floats(primals)
-    out: R = _called(f, compile, *primals)
-    return out, partial(_pulled_back, f, primals)
+    out: R
+    out, before = _called_in_state(f, compile, *primals, keep=True)
+    return out, partial(_pulled_back, f, primals, before)
 
 
-def _pulled_back(f: Callable[..., Any], primals: Any, cotangent: Any) -> tuple[Any, ...]:
-    result: tuple[Any, ...] = _called(f, _vjp_function, primals, as_floats(cotangent))
+def _pulled_back(
+    f: Callable[..., Any], primals: Any, before: Any, cotangent: Any
+) -> tuple[Any, ...]:
+    """Return cotangents, of the function in the state that the value is of."""
+    with nullcontext() if before is None else before.reinstated():
+        result: tuple[Any, ...] = _called(f, _vjp_function, primals, as_floats(cotangent))
     return result
 
 

@@ -122,7 +122,9 @@ def _traced(
     captures = Captures((lambda f: SimpleNamespace(_body=f), (f,), {}))
     while True:
         reading, _ = captures.now(frozen=True)
-        body = functools.update_wrapper(captures.substituted(f, reading), f, updated=())
+        body = functools.update_wrapper(
+            captures.substituted(f, reading, writes=False), f, updated=()
+        )
         try:
             graph = run(body)
         except foreseen(Exception) as error:  # of the user's function: another way may follow it

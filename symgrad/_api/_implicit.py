@@ -11,7 +11,7 @@ import numpy as np
 from .._control import close
 from .._graph import Input
 from .._rewrite import rewrite
-from .._state import within
+from .._state import within_body
 from .._trace import Traced, as_node, require_traced, substitute
 from ..errors import ArgumentError, ShapeError
 from ._at_values import jvp
@@ -136,7 +136,7 @@ def root_at(
     spoilt = stop_gradient(np.where(ok, 0.0, np.nan))
     found = require_traced(stop_gradient(found + spoilt), "the solution")
     inside = Input("x", found.node.shape, found.dtype)
-    with within(scope=object()):
+    with within_body():
         zero = as_node(residual(Traced(inside)))
     closed = close([inside], rewrite([zero]))
     own = [closed.inputs[0], *closed.stand_ins]

@@ -36,6 +36,7 @@ from .._trace import (
     is_value,
     require_traced,
     substitute,
+    warn_if_changed,
     with_conditions,
 )
 from ..errors import ArgumentError, PathsWarning, ShapeError
@@ -95,11 +96,12 @@ class Opened:
         self.given: list[Node] = []
         self.inputs: list[Input] = []
         self.trees: list[tuple[Tree, list[Any], list[int]]] = []
+        checked: list[Any] = []
         for place in places:
             home: Any = named if isinstance(place, str) else new
             key = place + len(args) if isinstance(place, int) and place < 0 else place
-            name = f"argument {argument_name(function, key)}"
-            leaves, tree, positions = real_leaves(home[place], name)
+            name_of_argument = f"argument {argument_name(function, key)}"
+            leaves, tree, positions = real_leaves(home[place], name_of_argument)
             self.trees.append((tree, list(leaves), positions))
             for k in positions:
                 node = leaves[k].node
@@ -109,9 +111,15 @@ class Opened:
                 self.inputs.append(stand_in)
                 leaves[k] = Traced(stand_in, leaves[k].weak)
             home[place] = tree.unflatten(leaves)
+            if tree.kind != "leaf":
+                checked.append((home[place], leaves, tree, name_of_argument))
+        if (opened := now().opened) is not None:
+            opened.append(dict(zip(self.inputs, self.given, strict=True)))
         followed = now().followed
         call = followed.outermost(function) if followed else function
         result = continued(lambda: call(*new, **named), call(*new, **named), self.inputs)
+        for given in checked:
+            warn_if_changed(*given)
         values = [x for x in flatten_traced(result)[0] if isinstance(x, Traced)]
         warn_of_searches([x.node for x in values], self.inputs)
         if top:

@@ -14,7 +14,7 @@ from .._forks import late_module
 from .._graph import Input, Node
 from .._shapes import Dimension, as_size, same
 from .._signals import foreseen
-from .._state import now, within
+from .._state import now, repeating, within
 from .._trace import (
     Traced,
     Tree,
@@ -59,7 +59,8 @@ def vmap_body(
             raise ArgumentError("vmap needs at least one argument with a batch axis")
         if batches is not None:
             batches.append((size, replaced))
-        nodes, tree, leaves = _traced(function, new, kwargs)
+        with repeating():
+            nodes, tree, leaves = _traced(function, new, kwargs)
         widths = widths_of(tree, leaves)
         axes = _spread(out_axes, len(widths), "out_axes", "results")
         outs = [axis for axis, width in zip(axes, widths, strict=True) for _ in range(width)]

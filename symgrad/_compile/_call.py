@@ -26,7 +26,7 @@ from .._trace import (
     signature_of,
 )
 from ..errors import SymgradError
-from ._compared import Comparison, key_of
+from ._compared import Comparison, as_datum, key_of
 from ._places import Read, Walk
 from ._reads import SMALL
 from ._users import is_read, users_class
@@ -55,16 +55,17 @@ class Reading:
 
     def __init__(
         self, walk: Walk, level: int, loose: set[str], in_place: frozenset[str],
-        ignored: set[str], costly: bool = True,
+        costly: bool = True,
     ) -> None:  # fmt: skip
         self.level = level
         free = set(walk.places.values()) - walk.held - in_place
         self.data = [
             r.text for r in walk.reads.values()
-            if r.how == "data" and r.text in free and _is_free(r, level, loose)
+            if r.how == "data" and r.text in free
+            and (r.text in walk.assigned.numbers or _is_free(r, level, loose))
         ]  # fmt: skip
         fetched = set(self.data)
-        compared = [r for r in walk.reads.values() if r.text not in fetched | ignored]
+        compared = [r for r in walk.reads.values() if r.text not in fetched]
         self.compared = {r.text: key_of(r) for r in compared}
         self.key = (tuple(self.data), *self.compared.items(), *walk.own.values())
         self.names = [_identifier(walk.reads[text].name) for text in self.data]
@@ -78,8 +79,9 @@ class Reading:
         self._callers = Callers(
             comparison,
             converted=bool(self.data) and any(
-                isinstance(r.value, np.ndarray) and as_leaf(r.value, r.name) is not r.value
-                for r in walk.reads.values()
+                type(r.value) in (int, bool) if not isinstance(r.value, np.ndarray)
+                else as_leaf(r.value, r.name) is not r.value
+                for r in walk.reads.values() if r.text in fetched
             ),
         )  # fmt: skip
 
@@ -107,15 +109,17 @@ class Reading:
 
         Their sizes are numbers of the trace, as those of constants.
         """
-        leaves = [as_leaf(x, name) for x, name in zip(values, self.names, strict=True)]
-        return list(map(_kind, leaves)), leaves
+        leaves = [as_datum(x, name) for x, name in zip(values, self.names, strict=True)]
+        return list(map(_kind, leaves, values)), leaves
 
 
 def _is_datum(value: Any) -> bool:
     kind = type(value)
     if kind is np.ndarray or isinstance(value, np.generic):
         return value.dtype.char in "fdFDbBhHiIlLqQ?"
-    return kind is float or kind is complex
+    return kind is float or kind is complex or kind is bool or (
+        kind is int and value.bit_length() < 64
+    )  # fmt: skip
 
 
 def _is_free(read: Read, level: int, loose: set[str]) -> bool:
@@ -128,7 +132,9 @@ def _is_free(read: Read, level: int, loose: set[str]) -> bool:
     return level == ALL and read.text in loose
 
 
-def _kind(leaf: Any) -> LeafKind:
+def _kind(leaf: Any, value: Any) -> LeafKind:
+    if type(value) in (int, bool):
+        return LeafKind("array", leaf.dtype.char, value=type(value))
     if isinstance(leaf, np.ndarray):
         sizes = tuple(d if d < 2 else -d for d in leaf.shape)
         return LeafKind("array", leaf.dtype.char, sizes)

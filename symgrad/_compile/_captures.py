@@ -9,6 +9,10 @@ Numbers of floating point are compared at first, and are data from their first c
 never change, and numbers known make better code. What Python code needs as numbers
 (``math.sin(K)``, ``x[~np.isnan(A)]``) is compared always; where the trace does not tell what that
 is, all floats are, and then all arrays, too.
+
+What the function assigns outside of it, its calls write back (:mod:`._assignments`). So its own
+state changes from call to call: numbers and arrays in it are data of any type, and what it may only
+assign to (a list of losses) is not read (:mod:`._stand_ins`).
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import functools
 import itertools
 import sys
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -27,28 +31,31 @@ from .._disguise import TELLING
 from .._graph import Where, warn_user
 from .._runtime import MISS
 from .._state import now, within
-from .._trace import raise_hidden
-from ..errors import CaptureWarning, OutsideError
+from .._trace import Left, Traced, argument_name, flatten_traced, raise_hidden, warn_if_changed
+from .._trace._function import ASSIGNED
+from ..errors import CaptureWarning, OutsideError, TraceError
 from ._adapted import adapted_at_once, can_be_adapted
 from ._array_libraries import refused_by_library
+from ._assignments import Assignments, SharedError
 from ._call import ALL, ARRAYS, NOTHING, Reading
 from ._compared import same
-from ._effects import SETTING, Effects, Memory
+from ._effects import SETTING, Effects
 from ._places import FarError, Walk
-from ._reads import read_by
+from ._reads import UNASSIGNED, read_by
 from ._reads_code import WRITING
 from ._recall import RecalledError
+from ._stand_ins import StandIn, TouchedError, log_of
 from ._substitutes import Substitutes
 from ._type_tests import type_tests
 from ._users import package_of
 from ._whose import NONE, packages_in, users_line
 
-#: So often a place that the function's own traces change may cost a trace; then it is not
-#: compared. A counter of calls that two compiled functions share would cost traces for ever.
-OWN_CHANGES = 3
+#: So often a place that the function itself changes may cost a trace without a warning.
+OWN_CHANGES = 8
 
-#: Most states of what a function reads that are remembered.
-KEPT = 256
+#: Most states of what a function reads that are remembered, so many of them whatever they are, and
+#: beyond these most places in all of them together: closures of closures read hundreds.
+KEPT, ALWAYS, PLACES = 256, 8, 2048
 
 #: So many places are compared one by one because numbers were asked of them.
 FEW = 8
@@ -60,10 +67,6 @@ _TELLING = frozenset(
 )  # fmt: skip
 
 _numbers = itertools.count(1)
-
-
-class KeptError(Exception):
-    """A function assigns to an array that it reads, or keeps what it makes of one."""
 
 
 class Way(NamedTuple):
@@ -112,15 +115,22 @@ class Captures:
         self._floats: dict[str, Any] = {}
         self._loose: set[str] = set()
         self._opaque: frozenset[CodeType] = frozenset()
+        self._absent: set[str] = set()
+        #: Of what the function assigns to: what is known of the places, which of them are read,
+        #: and which it was that each call needed another trace for.
+        self._assigned = UNASSIGNED
+        self._touched: set[str] = set()
+        self._later: set[str] = set()
         self._own: set[str] = set()
         self._changes: Counter[str] = Counter()
-        self._ignored: set[str] = set()
-        self._absent: set[str] = set()
         #: Packages that decide by exact types, with the line of a test; None: no longer adapted.
         self._asking: dict[str, Where] | None = {}
-        self.memory = Memory()
         self._far: FarError | None = None
         self._left_out = NONE
+        self._running: list[Any] = []
+        self._forgotten: set[int] = set()
+        #: What the last trace is to write back.
+        self.assignments: Assignments | None = None
 
     def given(self, objects: tuple[Any, ...]) -> Captures:
         """Return what is read in calls with these objects among the arguments."""
@@ -136,7 +146,6 @@ class Captures:
 
     def laid_aside(self) -> list[tuple[Reading, Any]]:
         """Return what is held of what is read now, and hold it no more."""
-        self.memory.keep_numbers()
         states = [(x, x.laid_aside()) for x in (*self._readings, *self._frozen)]
         return [*states, *(x for other in self._others.values() for x in other.laid_aside())]
 
@@ -152,6 +161,8 @@ class Captures:
 
     def _look(self, frozen: bool = False) -> Reading:
         """Walk over the function again, and enter what is found."""
+        self._assigned = self._assigned._replace(unread=self._assigned.unread | self._later)
+        self._later = set()
         walk = self._walk()
         floats = {
             r.text: r.value for r in walk.reads.values()
@@ -173,10 +184,9 @@ class Captures:
         walk = self._with_type_tests(walk)
         if frozen:
             level = NOTHING
-        kinds = walk, level, self._loose, self.way.compared
-        reading = Reading(*kinds, self._ignored, costly=not frozen)
-        if not frozen and self._is_given_up(reading, walk):
-            reading = Reading(*kinds, self._ignored)
+        reading = Reading(walk, level, self._loose, self.way.compared, costly=not frozen)
+        if not frozen:
+            self._warn_of_changes(reading, walk)
         # In one step: of threads that look at the same time, one gives the state its number.
         reading.number = self._states.setdefault(reading.key, next(_numbers))
         self._enter(reading, frozen)
@@ -216,34 +226,46 @@ class Captures:
         self.take(self.way._replace(packages=self.way.packages - asking.keys()))
         return True
 
-    def _is_given_up(self, reading: Reading, walk: Walk) -> bool:
-        """Tell whether places are not compared any more that only traces have changed again."""
-        for known in self._readings[:4]:
+    def _warn_of_changes(self, reading: Reading, walk: Walk) -> None:
+        """Warn where each call needs a trace of its own, by what the one before has left."""
+        for known in self._readings[:1]:
             both = reading.compared.keys() | known.compared.keys()
             other = {t for t in both if reading.compared.get(t) != known.compared.get(t)}
-            if not other or not other <= self._own or known.data != reading.data:
+            if not other or not all(self._is_own(t) for t in other):
                 continue
             self._changes.update(other)
-            given_up = {t for t in other if self._changes[t] >= OWN_CHANGES}
-            self._ignored |= given_up
-            for text in given_up & walk.reads.keys():
+            many = [t for t in other if self._changes[t] == OWN_CHANGES and t in walk.reads]
+            if many:
                 warn_user(
-                    f"{walk.reads[text].name or text} is changed by each trace of the function "
-                    "itself, and by nothing else: it is not looked at any more",
+                    f"{walk.reads[many[0]].name or many[0]} is changed by each call, and is needed "
+                    "as it is while the function is traced, so that each call is traced and "
+                    "compiled. Write instead: arithmetic on it alone, or pass it as an argument "
+                    "and return it",
                     CaptureWarning,
                 )
-            return bool(given_up)
-        return False
+
+    def _is_own(self, text: str) -> bool:
+        return any(own in text for own in self._own)
 
     def _enter(self, reading: Reading, frozen: bool) -> None:
         self._states[reading.key] = reading.number
-        if len(self._states) > KEPT:
-            self._states.popitem(last=False)
+        self._states.move_to_end(reading.key)
+        places = sum(map(len, self._states))
+        while len(self._states) > KEPT or (places > PLACES and len(self._states) > ALWAYS):
+            key, number = self._states.popitem(last=False)
+            places -= len(key)
+            self._forgotten.add(number)
         # Lists are replaced, not changed: other threads may be walking through them.
+        numbers = set(self._states.values())
         if frozen:
-            self._frozen = [reading, *self._frozen[: KEPT - 1]]
+            self._frozen = [reading, *(x for x in self._frozen if x.number in numbers)]
         else:
-            self._readings = [reading, *self._readings[: KEPT - 1]]
+            self._readings = [reading, *(x for x in self._readings if x.number in numbers)]
+
+    def forgotten(self) -> set[int]:
+        """Return the numbers of states that nothing is known of any more, once."""
+        found, self._forgotten = self._forgotten, set()
+        return found - set(self._states.values())
 
     def settle(self, reading: Reading, frozen: bool = False) -> bool:
         """Tell whether the state is still that in which a trace was begun.
@@ -253,20 +275,36 @@ class Captures:
         """
         if reading.now() is not MISS:
             return True
-        after, changed, by_others = self._moved(reading, self._walk())
+        after, _, by_others = self._moved(reading, self._walk())
         if by_others:
             return False
         if after.key not in self._states:
             after.number = reading.number
             self._enter(after, frozen)
-        self._own.update(changed)
         return True
+
+    def assigned(self, reading: Reading) -> Reading:
+        """Return the state in which a trace was begun, with what that trace has shown of it.
+
+        Attributes that it has made were not there, which then is compared as well.
+        """
+        found = self.assignments
+        if found is None or found.made <= self._assigned.made:
+            return reading
+        self._assigned = self._assigned._replace(made=self._assigned.made | found.made)
+        new = Reading(self._walk(), reading.level, self._loose, self.way.compared, costly=False)
+        if new.data != reading.data:
+            return reading
+        new.number = reading.number
+        self._states.pop(reading.key, None)
+        self._states[new.key] = new.number
+        self._readings = [new if x is reading else x for x in self._readings]
+        self._frozen = [new if x is reading else x for x in self._frozen]
+        return new
 
     def _moved(self, reading: Reading, walk: Walk) -> tuple[Reading, list[str], bool]:
         """Return the state after a trace, what is another there, and whether others did that."""
-        after = Reading(
-            walk, reading.level, self._loose, self.way.compared, self._ignored, costly=False
-        )
+        after = Reading(walk, reading.level, self._loose, self.way.compared, costly=False)
         known = after.compared
         changed, by_others = [], False
         by_name = bool(walk.known & SETTING)
@@ -282,23 +320,11 @@ class Captures:
             by_others |= not by_name and read.name.rpartition(".")[2] not in walk.stored
         return after, changed, by_others
 
-    def look_for_memory(self, reading: Reading, differs: Callable[[], bool]) -> None:
-        """Find out whether the function reads what its trace has changed.
-
-        ``differs`` traces again, and tells whether the result is another.
-        """
-        self.memory.keep_numbers()
-        if not self.memory.possible or reading.now() is not MISS:
-            return
-        walk = self._walk()
-        _, changed, by_others = self._moved(reading, walk)
-        if not by_others:
-            names = [walk.reads[text].name for text in changed if text in walk.reads]
-            self.memory.look(walk, names, differs)
-
     def _walk(self) -> Walk:
         adapted, packages = self.way.adapted, self.way.packages
-        walk = read_by(self._root, self._objects, self._opaque, adapted, packages, self._known)
+        walk = read_by(
+            self._root, self._objects, self._opaque, adapted, packages, self._known, self._assigned
+        )
         if packages:  # a walk through a package takes as many rounds as names lead to names
             self._known = walk.known
         self._absent = walk.absent
@@ -319,19 +345,28 @@ class Captures:
 
     def _takes_another(self, reading: Reading, error: Exception) -> bool:
         way = self.way
+        if isinstance(error, TouchedError):
+            self._readings = []
+            return True
         if way.sized:
             self.without_sizes()
             return True
         if (refusal := refused_by_library(error)) is not None:
             raise refusal from error
-        if isinstance(error, OutsideError):
+        if isinstance(error, (OutsideError, SharedError)):
             return False
         if self._without_type_tests(error):
             return True
         if way.adapted and self._absent & sys.modules.keys():
             self._readings = []
             return True
-        if not isinstance(error, KeptError) and self._adapts(error):
+        if self._adapts(error):
+            return True
+        if self._arrays_are_data(reading, error):
+            return True
+        own = set(reading.data) & self._assigned.numbers
+        if own - way.compared and (len(own) == len(reading.data) or way.level == NOTHING):
+            self.take(way._replace(compared=way.compared | own))
             return True
         if not reading.data or way.level == NOTHING:
             return False
@@ -362,6 +397,17 @@ class Captures:
         self.take(way)
         return False
 
+    def _arrays_are_data(self, reading: Reading, error: Exception) -> bool:
+        """Have arrays as data that were numbers of the trace, and had to hold traced values."""
+        if not (isinstance(error, TraceError) and str(error).startswith(ASSIGNED)):
+            return False
+        places = self._walk().reads.values()
+        arrays = {r.text for r in places if r.how == "data" and isinstance(r.value, np.ndarray)}
+        new = arrays - set(reading.data) - self._assigned.numbers
+        self._assigned = self._assigned._replace(numbers=self._assigned.numbers | new)
+        self._readings = [] if new else self._readings
+        return bool(new)
+
     def by_sizes(self) -> bool:
         """Trace with sizes for the numbers that the function asks for, if that can be tried.
 
@@ -372,6 +418,18 @@ class Captures:
             return False
         self._before = self.way
         self.take(self.way._replace(adapted=True, sized=True))
+        return True
+
+    def by_values(self, reading: Reading) -> bool:
+        """Compare the function's own counters and flags, on which it decides in many ways."""
+        values = reading.now()
+        if values is MISS:
+            return False
+        pairs = zip(reading.data, values, strict=True)
+        own = {text for text, x in pairs if type(x) in (int, bool)} - self.way.compared
+        if not own:
+            return False
+        self.take(self.way._replace(compared=self.way.compared | own))
         return True
 
     def without_sizes(self) -> None:
@@ -393,50 +451,160 @@ class Captures:
             self._opaque |= {code}
         return function if twins is None else twins.original(function)
 
-    def substituted(self, body: Callable[..., Any], reading: Reading) -> Callable[..., Any]:
+    def unless_assigning(self, watch: Callable[..., None]) -> Callable[..., None]:
+        """Return what is shown a function's graph unless that is not all that it computes."""
+
+        def show(primal: Any) -> None:
+            if not self._running or not self._running[-1]():
+                watch(primal)
+
+        return show
+
+    def state(self) -> Effects:
+        """Return the state of now of what the function may change."""
+        return Effects(read_by(self._root, self._objects, self._opaque))
+
+    def substituted(
+        self, body: Callable[..., Any], reading: Reading, writes: bool = True
+    ) -> Callable[..., Any]:
         """Return a function's body with the data as its last positional arguments.
 
-        What it changes is undone if it raises: it will be traced again.
+        What it changes is undone, and with ``writes`` is among the results.
         """
         count = len(reading.data)
 
         def with_data(*args: Any, **kwargs: Any) -> Any:
             values = args[len(args) - count :]
             args = args[: len(args) - count]
+            self.assignments = None
             walk = self._walk()
-            effects = Effects(walk)
+            effects = Effects(walk, set(reading.data))
             if (refusals := now().refusals) is not None:
                 refusals.before = effects.keep_of_packages
-            try:
-                if not values and not self.way.adapted:
-                    result = body(*args, **kwargs)
-                    raise_hidden()
-                    self.memory.note(effects)
-                    return result
-                new = dict(zip(reading.data, values, strict=True))
+            stand_ins = {
+                text: StandIn(x, lambda: effects.depth > 0) for text, x in walk.set_aside.items()
+            }
+            data = dict(zip(reading.data, values, strict=True))
+            twins: Substitutes | None = None
+            if values or stand_ins or self.way.adapted:
+                new = {**data, **stand_ins}
                 twins = Substitutes(walk, new, self.way.adapted, bool(self.way.sized))
-                made = self._make(twins.root(self._root), *self._rest, **self._options)
-                try:
-                    with within(callback=functools.partial(self.called_later, twins=twins)):
-                        result = made._body(*twins.given(args), **twins.given(kwargs))
-                    raise_hidden()
-                finally:
-                    twins.hand_on()
-                effects.keep_numbers()
-                if any(getattr(x, "overwritten", False) for x in values):
-                    raise KeptError
-                if effects.keep_any_of(values):
-                    raise KeptError
-                self.memory.note(effects)
-            except RecalledError as found:  # the trace is as good as made
-                self.memory.note(effects)
-                found.changes = self.memory.possible and reading.now() is MISS
-                if found.changes:
+                twins.keeps_readings, effects.copies = True, twins.copies
+            keys: list[int | str] = [*range(len(args)), *kwargs]
+            passed = zip(keys, (*args, *kwargs.values()), strict=True)
+            given = [(x, *flatten_traced(x), key) for key, x in passed]
+            leaves = [*(x for _, own, _, _ in given for x in own), *flatten_traced(values)[0]]
+            inputs = [x.node for x in leaves if isinstance(x, Traced)]
+            opened: list[Any] = []
+            timed: list[Callable[[], None]] = []
+
+            def assigns() -> bool:
+                handed_on = twins is not None and twins.changed()
+                added = any(log_of(x).added for x in stand_ins.values())
+                written = any(getattr(x, "overwritten", False) for x in values)
+                return handed_on or added or written or effects.changed()
+
+            self._running.append(assigns)
+            clean = False
+            try:
+                with within(repeated=effects.inside, opened=opened):
+                    result = self._run(body, twins, args, kwargs)
+                for x, own, tree, key in given if writes else ():
+                    warn_if_changed(x, own, tree, f"argument {argument_name(self._root, key)}")
+                leaves, tree = flatten_traced(result)
+                kept = {id(x) for x in leaves if type(x) is StandIn}
+                for x in stand_ins.values():
+                    if log_of(x).touched or id(x) in kept:
+                        log_of(x).touch()
+                clean = not assigns()
+                if clean:
+                    return result
+                back = (lambda x: x) if twins is None else twins.back
+                found = Assignments(walk, effects, data, stand_ins, inputs, opened, back)
+                self._learn(found, walk, data)
+                timed += found.timed
+                if found.dropped and writes:
+                    _say_dropped(found.dropped)
+                result = tree.unflatten(leaves)  # of which parts may be undone
+                if not found or not writes:
+                    return result
+                self.assignments = found
+                return Left(result, tuple(found.values), values)
+            except BaseException as error:
+                touched = {text for text, x in stand_ins.items() if log_of(x).touched}
+                if isinstance(error, Exception) and not isinstance(error, RecalledError):
+                    touched = touched or {*stand_ins}  # which may be the reason
+                if touched:
+                    self._read(touched, walk)
+                    raise TouchedError from None
+                raise
+            finally:
+                self._running.pop()
+                if not clean:
                     effects.undo()
-                raise
-            except BaseException:
-                effects.undo()
-                raise
-            return twins.outside(result)
+                for action in timed:
+                    action()
 
         return with_data
+
+    def _run(
+        self, body: Callable[..., Any], twins: Substitutes | None, args: Any, kwargs: Any
+    ) -> Any:
+        """Call the body, of a copy of the function where there is one."""
+        if twins is None:
+            result = body(*args, **kwargs)
+            raise_hidden()
+            return result
+        made = self._make(twins.root(self._root), *self._rest, **self._options)
+        try:
+            with within(callback=functools.partial(self.called_later, twins=twins)):
+                result = made._body(*twins.given(args), **twins.given(kwargs))
+            raise_hidden()
+        finally:
+            twins.hand_on()
+        return twins.outside(result)
+
+    def _read(self, touched: set[str], walk: Walk) -> None:
+        """Note that places are read that were taken for unread.
+
+        Others that are no containers are data then: whether they are used tells of many at once.
+        """
+        plain = {
+            text for text, x in walk.set_aside.items()
+            if isinstance(x, (float, complex, np.generic, np.ndarray))
+        }  # fmt: skip
+        more = plain if touched & plain else set[str]()
+        self._touched |= touched
+        self._assigned = self._assigned._replace(unread=self._assigned.unread - touched - more)
+
+    def _learn(self, found: Assignments, walk: Walk, data: dict[str, Any]) -> None:
+        """Note what a trace has assigned to."""
+        numbers, later = set[str](), set[str]()
+        self._own |= found.changed.keys()
+        self._assigned = self._assigned._replace(timed=self._assigned.timed | found.of_clocks)
+        for text, before in found.changed.items():
+            if text in data:
+                continue
+            scalar = isinstance(before, (bool, int, float, complex, np.generic, np.ndarray))
+            if scalar and text in walk.reads:
+                numbers.add(text)
+            elif text not in self._touched:
+                later.add(text)
+        if numbers - self._assigned.numbers:
+            self._assigned = self._assigned._replace(numbers=self._assigned.numbers | numbers)
+        self._later |= later - self._assigned.unread
+
+
+def _say_dropped(dropped: Sequence[tuple[str, Any, str]]) -> None:
+    """Warn of what cannot be written back, and is undone."""
+    whys = dict.fromkeys(why for _, _, why in dropped)
+    for why in whys:
+        named = {name or "something": where for name, where, reason in dropped if reason == why}
+        lines = dict.fromkeys(str(where) for where in named.values() if where is not None)
+        warn_user(
+            f"{' and '.join(named)} {'is' if len(named) == 1 else 'are'} assigned by the function, "
+            f"outside of it, which is undone: {why}. Write instead: return it, and assign it where "
+            "the function is called; in a loop, make it a part of the state"
+            + (f" [{', '.join(lines)}]" if lines else ""),
+            CaptureWarning,
+        )

@@ -7,14 +7,16 @@ a name costs a few nanoseconds.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from types import CellType, CodeType, FunctionType
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import CellType, CodeType, FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from .._graph import warn_user
 from .._runtime import MISS
+from .._trace import as_leaf
 from ..errors import CaptureWarning
 from ._names import Itself
 from ._places import Read, Walk
@@ -35,6 +37,13 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, (float, complex, np.generic)):  # zeros have signs
         return repr(a) == repr(b) and (a == b or a != a)  # NaN
     return bool(a == b)
+
+
+def as_datum(value: Any, name: str) -> Any:
+    """Return what is read as compiled code takes it."""
+    if type(value) in (int, bool):
+        return np.int64(value) if type(value) is int else np.bool_(value)
+    return as_leaf(value, name)
 
 
 def content(array: np.ndarray[Any, Any]) -> Any:
@@ -107,7 +116,8 @@ class Comparison:
         self.data = list(data)
         self.expected = [(read, _kept(read, costly)) for read in reads]
         tests = [_test(read, f"_sg_v{k}") for k, (read, _) in enumerate(self.expected)]
-        self.fetch: Callable[[], Any] = self._made(
+        self.fetch: Callable[[], Any] = made_of(
+            self.names,
             "    def fetch():\n"
             "        try:\n"
             f"            if not ({' and '.join(tests) or 'True'}): return _sg_miss\n"
@@ -116,19 +126,32 @@ class Comparison:
             {f"_sg_v{k}": value for k, (_, value) in enumerate(self.expected)},
         )
 
-    def _made(self, source: str, expected: dict[str, Any]) -> Any:
-        """Return a function of generated source, with the user's global names and cells."""
-        cells, constants, main = self.names
-        known = {
-            **constants, **expected, "_sg_miss": MISS, "_sg_same": same,
-            "_sg_unchanged": unchanged, "_sg_len": len, "_sg_type": type, "_sg_repr": repr,
-            "_sg_hasattr": hasattr, "_sg_packed": packed_form, "_sg_table": table_form,
-            "_sg_parts": parts_of, "_sg_errors": ERRORS,
-        }  # fmt: skip
-        outer = f"def outer({', '.join([*known, *cells])}):\n"
-        code = _inner(_inner(compile(outer + source, "<symgrad captures>", "exec")))
-        filled = [cells[n] if n in cells else CellType(known[n]) for n in code.co_freevars]
-        return FunctionType(code, {} if main is None else main, "fetch", None, tuple(filled))
+
+def evaluator(walk: Walk, texts: Sequence[str]) -> Callable[[], tuple[Any, ...]]:
+    """Return a function that gives what is at some places, and holds nothing else."""
+    listed = "".join(text + ", " for text in texts)
+    used = set(re.findall(r"\w+", listed))
+    cells, constants = (
+        {k: x for k, x in held.items() if k in used} for held in (walk.cells, walk.constants)
+    )
+    names = cells, constants, walk.main
+    found: Callable[[], tuple[Any, ...]] = made_of(names, f"    def fetch(): return ({listed})\n")
+    return found
+
+
+def made_of(names: Any, source: str, expected: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """Return a function of generated source, with the user's global names and cells."""
+    cells, constants, main = names
+    known = {
+        **constants, **expected, "_sg_miss": MISS, "_sg_same": same,
+        "_sg_unchanged": unchanged, "_sg_len": len, "_sg_type": type, "_sg_repr": repr,
+        "_sg_hasattr": hasattr, "_sg_packed": packed_form, "_sg_table": table_form,
+        "_sg_parts": parts_of, "_sg_errors": ERRORS,
+    }  # fmt: skip
+    outer = f"def outer({', '.join([*known, *cells])}):\n"
+    code = _inner(_inner(compile(outer + source, "<symgrad captures>", "exec")))
+    filled = [cells[n] if n in cells else CellType(known[n]) for n in code.co_freevars]
+    return FunctionType(code, {} if main is None else main, "fetch", None, tuple(filled))
 
 
 def _inner(code: CodeType) -> CodeType:

@@ -1,19 +1,18 @@
-"""What a function changes while it is traced: looked at afterwards, and undone where need be.
+"""What a function changes while it is traced: looked at afterwards, and undone.
 
-A trace with values in the place of arrays may be given up and made again with their numbers. What
-the first one changed in the user's objects is then undone, or it would happen twice. And a
-function that keeps what it computes (a memo, ``functools.cached_property``, a list of results)
-has to be left with numbers: where it has kept a value of the trace that depends on nothing but
-what the function reads, the trace is made with numbers.
+A trace stands for any number of calls, and may be made again in another way. So it leaves the
+user's objects as they were; what it has changed in them is a result of the program
+(:mod:`._assignments`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import operator
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from types import CellType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -21,13 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._forks import cached_property
-from .._graph import Input, topological, warn_user
-from .._shapes import Size
-from .._signals import foreseen
-from .._state import now
 from .._trace import Traced, flatten_traced
-from .._trace._known import known_value
-from ..errors import CaptureWarning
 from ._names import names_in
 from ._places import Walk
 from ._users import attributes, copied_simply, has_dictionary, named_attributes, set_attributes
@@ -35,9 +28,6 @@ from ._whose import NONE, of_package
 
 #: How deep a value of the trace may lie in what the function keeps.
 DEPTH = 4
-
-#: So often a trace that has changed something is made a second time.
-LOOKS = 3
 
 #: Names in code that may set any attribute of an object.
 SETTING = frozenset(("setattr", "__setattr__", "__dict__", "vars", "update"))
@@ -56,17 +46,32 @@ class Holder(NamedTuple):
         Makes it hold such parts again.
     grows:
         Whether it is a list, a set, a queue or a dictionary of the user's.
+    owner:
+        The object.
+    sort:
+        Of its parts: "attributes", "names" (of a class or a module), "entries", "items", "cell".
     """
 
     parts: Callable[[], Parts]
     put: Callable[[Parts], None]
     grows: bool = False
+    owner: Any = None
+    sort: str = ""
+
+
+class Again(NamedTuple):
+    """A value where a value of the trace was: even what was there before is assigned again."""
+
+    value: Any
 
 
 class Effects:
-    """The objects that a function may change, as they are before it is traced."""
+    """The objects that a function may change, as they are before it is traced.
 
-    def __init__(self, walk: Walk) -> None:
+    ``fetched``: places of arrays that the trace has others for.
+    """
+
+    def __init__(self, walk: Walk, fetched: AbstractSet[str] = frozenset()) -> None:
         some = None if walk.known & SETTING else walk.known
         found = [
             x
@@ -75,7 +80,17 @@ class Effects:
         ]
         found += [entries(scope, walk.stored) for scope in walk.scopes.values()]
         self._before = [_kept(holder) for holder in found]
+        self._of_packages: list[tuple[Holder, Parts]] = []
         self._seen = set[CodeType]()
+        self._arrays = [
+            (r.value, r.value.copy()) for r in walk.reads.values()
+            if r.text not in fetched and _is_written(r.value)
+        ]  # fmt: skip
+        self._inside: set[tuple[int, Any]] = set()
+        #: Gives what copies of the objects hold, each with the object and what it held when made.
+        self.copies: Callable[[], Sequence[tuple[Any, Parts, Parts]]] = tuple
+        #: How many bodies that are executed any number of times are being traced.
+        self.depth = 0
 
     def keep_of_packages(self, frame: FrameType | None) -> None:
         """Keep what the code of installed packages that runs may change when it catches an error.
@@ -87,20 +102,81 @@ class Effects:
             if of_package(code.co_filename, scope.get("__name__")) and code not in self._seen:
                 self._seen.add(code)
                 found = names_in(code)
-                self._before.append(_kept(entries(scope, found.stored)))
+                self._of_packages.append(_kept(entries(scope, found.stored)))
                 own = (*code.co_varnames[: code.co_argcount][:1], *code.co_freevars)
                 values = [scope[name] for name in found.mentioned if name in scope]
                 for value in (*values, *map(frame.f_locals.get, own)):
                     kind = value if isinstance(value, type) else type(value)
                     if kind in (list, dict, set, deque) or of_package("", kind.__module__):
-                        self._before += map(_kept, _holders(value, found.stored))
+                        self._of_packages += map(_kept, _holders(value, found.stored))
             frame = frame.f_back
+
+    @contextlib.contextmanager
+    def inside(self) -> Iterator[None]:
+        """Note what is changed in the block as changed any number of times."""
+        before = [holder.parts() for holder, _ in self._before]
+        copied = [now for _, now, _ in self.copies()]
+        numbers = [array.tobytes() for array, _ in self._arrays]
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+            for (holder, _), old in zip(self._before, before, strict=True):
+                self._note_inside(holder.owner, old, holder.parts())
+            for (array, _), old in zip(self._arrays, numbers, strict=True):
+                if array.tobytes() != old:
+                    self._inside.add((id(array), None))
+            for k, (owner, now, first) in enumerate(self.copies()):
+                self._note_inside(owner, copied[k] if k < len(copied) else first, now)
+
+    def _note_inside(self, owner: Any, before: Parts, after: Parts) -> None:
+        if not same_parts(after, before):
+            self._inside |= {(id(owner), key) for key in other_keys(before, after)}
+
+    def changes(self) -> Iterator[tuple[Holder, Parts, Parts]]:
+        """Yield the objects that are something else than they were, with their parts."""
+        for holder, before in self._before:
+            now = holder.parts()
+            if not same_parts(now, before):
+                yield holder, before, now
+
+    def changed(self) -> bool:
+        """Tell whether anything is something else than it was."""
+        return any(True for _ in self.changes()) or any(True for _ in self.written())
+
+    def written(self) -> Iterator[np.ndarray[Any, Any]]:
+        """Yield the arrays whose numbers are others."""
+        for array, before in self._arrays:
+            if not (array.shape == before.shape and array.tobytes() == before.tobytes()):
+                yield array
+
+    def is_inside(self, owner: Any, key: Any) -> bool:
+        """Tell whether a part was changed where it is not known how often."""
+        return (id(owner), key) in self._inside
+
+    @contextlib.contextmanager
+    def reinstated(self) -> Iterator[None]:
+        """Run the block in the state that the objects were in, and undo it."""
+        after = [(holder, holder.parts()) for holder, _ in self._before]
+        arrays = [(array, array.copy()) for array, _ in self._arrays]
+        self.undo()
+        try:
+            yield
+        finally:
+            self._before, self._arrays, own = after, arrays, (self._before, self._arrays)
+            self.undo()
+            self._before, self._arrays = own
 
     def undo(self) -> bool:
         """Make the objects again what they were; tell whether they were something else."""
-        changed = [pair for pair in self._before if not same_parts(pair[0].parts(), pair[1])]
+        everything = [*self._before, *self._of_packages]
+        changed = [pair for pair in everything if not same_parts(pair[0].parts(), pair[1])]
         for holder, before in changed:
             holder.put(before)
+        for array, before in self._arrays:
+            if array.tobytes() != before.tobytes():
+                np.copyto(array, before)
         return bool(changed)
 
     def note_calls(self) -> bool:
@@ -127,29 +203,15 @@ class Effects:
                 found = True
         return found
 
-    def keep_numbers(self) -> None:
-        """Put numbers for the values of the trace that have been kept and are known."""
-        for holder, before in self._before:
-            now = holder.parts()
-            if not same_parts(now, before):
-                _put_numbers(holder, now, DEPTH)
-
     def kept(self) -> Iterator[Traced]:
         """Yield the values of the trace that have been kept, however deep."""
         for holder, before in self._before:
             now = holder.parts()
             if not same_parts(now, before):
                 old = {id(value) for _, value in before}
-                yield from _traced([value for _, value in now if id(value) not in old], DEPTH)
-
-    def keep_any_of(self, values: Sequence[Any]) -> bool:
-        """Tell whether something made of traced ``values`` alone has been kept."""
-        nodes = {x.node for x in flatten_traced(tuple(values))[0] if isinstance(x, Traced)}
-        for found in self.kept():
-            inputs = {x for x in topological([found.node]) if isinstance(x, Input)}
-            if inputs and inputs <= nodes:
-                return True
-        return False
+                yield from values_of_trace(
+                    [value for _, value in now if id(value) not in old], DEPTH
+                )
 
 
 def _kept(holder: Holder) -> tuple[Holder, Parts]:
@@ -170,75 +232,6 @@ class _Forgotten:
 _FORGOTTEN = _Forgotten()
 
 
-class Memory:
-    """Whether a function reads what it has changed itself.
-
-    In plain Python a call, or a step of a loop, then depends on the one before. A second trace
-    tells, which finds what the first one has left: it fails by values of another trace, or is
-    another program with another result. Functions that set an attribute before they read it, as
-    models do with what layers give, or that keep a table of constants, have no memory.
-    """
-
-    def __init__(self) -> None:
-        self._looks = LOOKS
-        self._effects: Effects | None = None
-        self._warning = ""
-
-    @property
-    def possible(self) -> bool:
-        """Whether it is still to be looked for."""
-        return self._looks > 0
-
-    def note(self, effects: Effects) -> None:
-        """Note what the function may have changed in the last trace."""
-        self._effects = effects
-
-    def keep_numbers(self) -> None:
-        """Put numbers for the sizes that the last trace has left."""
-        effects, self._effects = self._effects, None
-        if effects is not None and now().guards is None:
-            effects.keep_numbers()
-
-    def look(self, walk: Walk, names: Iterable[str], differs: Callable[[], bool]) -> None:
-        """Find out by another trace, and undo it.
-
-        Parameters
-        ----------
-        walk:
-            What the function reads now.
-        names:
-            The places that the last trace has changed.
-        differs:
-            Traces again, and tells whether the result is another.
-        """
-        self._looks -= 1
-        effects = Effects(walk)
-        arrays = [(x, x.copy()) for r in walk.reads.values() if _is_written(x := r.value)]
-        try:
-            found = differs()
-        except foreseen(Exception):  # the values of another trace, or what the user raises
-            found = True
-        finally:
-            effects.undo()
-            for x, before in arrays:
-                np.copyto(x, before)
-        if found:
-            self._looks = 0
-            places = " and ".join(dict.fromkeys(filter(None, names))) or "something"
-            self._warning = (
-                f"{places} is changed by the function, which has read it: in plain "
-                "Python a call, or a step of a loop, may depend on the one before, and compiled it "
-                "does not. Write instead: pass it as an argument, and return it; in a loop, make "
-                "it a part of the state"
-            )
-
-    def warn(self) -> None:
-        """Warn of what was found."""
-        text, self._warning = self._warning, ""
-        if text:
-            warn_user(text, CaptureWarning)
-
-
 def same_parts(a: Parts, b: Parts) -> bool:
     return len(a) == len(b) and all(  # without a step of Python's for each: there may be many
         all(map(operator.is_, map(part, a), map(part, b))) for part in _KEY_AND_VALUE
@@ -248,11 +241,10 @@ def same_parts(a: Parts, b: Parts) -> bool:
 _KEY_AND_VALUE = operator.itemgetter(0), operator.itemgetter(1)
 
 
-def _put_numbers(holder: Holder, now: Parts, depth: int) -> None:
-    """Make what an object holds numbers where these are known, however deep."""
-    after = [(key, _number(value, depth)) for key, value in now]
-    if not same_parts(after, now):
-        holder.put(after)
+def other_keys(before: Parts, now: Parts) -> list[Any]:
+    """Return the keys of parts that are not what they were; None for those without."""
+    old, new = ({key: id(x) for key, x in parts} for parts in (before, now))
+    return [key for key in {**old, **new} if old.get(key) != new.get(key)] or [None]
 
 
 def _notes(old: Any, new: Any) -> bool:
@@ -274,22 +266,7 @@ def _is_written(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.flags.writeable and not value.dtype.hasobject
 
 
-def _number(value: Any, depth: int) -> Any:
-    if type(value) is Size:
-        return value.hint if now().guards is None else value
-    if isinstance(value, Traced):
-        known = known_value(value.node)
-        return value if known is None else np.array(known)[()]
-    if type(value) is tuple:
-        parts = tuple(_number(x, depth) for x in value)
-        return value if all(map(operator.is_, parts, value)) else parts
-    if depth and not isinstance(value, (type, ModuleType, FunctionType)):
-        for holder in _holders(value):
-            _put_numbers(holder, holder.parts(), depth - 1)
-    return value
-
-
-def _traced(values: Sequence[Any], depth: int) -> Iterator[Traced]:
+def values_of_trace(values: Sequence[Any], depth: int) -> Iterator[Traced]:
     """Yield the values of the trace among values, and in what they hold."""
     for value in values:
         if isinstance(value, Traced):
@@ -305,7 +282,7 @@ def _traced(values: Sequence[Any], depth: int) -> Iterator[Traced]:
                 held += [value.func, *value.args, *value.keywords.values()]
             elif isinstance(value, tuple):
                 held += value
-            yield from _traced(held, depth - 1)
+            yield from values_of_trace(held, depth - 1)
 
 
 def _holders(
@@ -318,7 +295,7 @@ def _holders(
     user's, unless all do; ``packages``: installed ones that count as the user's.
     """
     if isinstance(value, (type, ModuleType)):  # others write to them, too
-        return [names(value, stored.__contains__)]
+        return [names(value, only=stored)]
     if isinstance(value, CellType):
         return [in_cell(value)]
     found = []
@@ -331,12 +308,16 @@ def _holders(
     return found
 
 
-def names(value: Any, chosen: Callable[[str], bool]) -> Holder:
-    """Return the chosen names of a class or a module."""
+def names(
+    value: Any, but: AbstractSet[str] = frozenset(), only: AbstractSet[str] | None = None
+) -> Holder:
+    """Return the names of a class or a module: all ``but`` some, or some ``only``."""
     there = vars(value)
 
     def parts() -> Parts:
-        return [(k, x) for k, x in list(there.items()) if chosen(k)]
+        if only is not None:  # a module may have thousands
+            return [(k, there[k]) for k in sorted(only & there.keys())]
+        return [(k, x) for k, x in list(there.items()) if k not in but]
 
     def put(after: Parts) -> None:
         before = dict(parts())
@@ -346,20 +327,22 @@ def names(value: Any, chosen: Callable[[str], bool]) -> Holder:
             if key not in before or before[key] is not x:
                 setattr(value, key, x)
 
-    return Holder(parts, put)
+    return Holder(parts, put, owner=value, sort="names")
 
 
 def entries(value: dict[Any, Any], only: AbstractSet[str] | None = None) -> Holder:
     """Return a dictionary, or of one that others write to, too, some entries."""
 
     def put(parts: Parts) -> None:
-        for key in list(value) if only is None else only & value.keys():
+        after = dict(parts)
+        for key in list(value) if only is None else (only & value.keys()) - after.keys():
             del value[key]
-        value.update(parts)
+        value.update(after)
 
     if only is None:
-        return Holder(lambda: list(value.items()), put, grows=True)
-    return Holder(lambda: [(k, value[k]) for k in only if k in value], put)
+        return Holder(lambda: list(value.items()), put, True, value, "entries")
+    parts = lambda: [(k, value[k]) for k in sorted(only) if k in value]  # noqa: E731
+    return Holder(parts, put, False, value, "entries")
 
 
 def in_order(value: Any) -> Holder:
@@ -369,7 +352,7 @@ def in_order(value: Any) -> Holder:
         value.clear()
         (value.update if isinstance(value, set) else value.extend)(x for _, x in parts)
 
-    return Holder(lambda: list(zip(itertools.repeat(None), value)), put, grows=True)
+    return Holder(lambda: list(zip(itertools.repeat(None), value)), put, True, value, "items")
 
 
 def own_attributes(value: Any, some: AbstractSet[str] | None = None) -> Holder:
@@ -382,7 +365,7 @@ def own_attributes(value: Any, some: AbstractSet[str] | None = None) -> Holder:
     def put(before: Parts) -> None:
         set_attributes(value, dict(parts()), dict(before))
 
-    return Holder(parts, put)
+    return Holder(parts, put, owner=value, sort="attributes")
 
 
 def _is_ours(kind: type, name: str) -> bool:
@@ -405,4 +388,4 @@ def in_cell(cell: CellType) -> Holder:
         else:
             del cell.cell_contents
 
-    return Holder(parts, put)
+    return Holder(parts, put, owner=cell, sort="cell")

@@ -31,7 +31,7 @@ class Foreign:
         dataclasses, which numba does not have, the kernel takes the leaves that are no
         constants one by one.
         """
-        return self._specialization(args, kwargs, short=True, kernel=True).kernel(into=False)
+        return self._specialization(args, kwargs, True, True, alone=True).kernel(into=False)
 
     def kernel_into(self, *args: Any, **kwargs: Any) -> Any:
         """Return a numba dispatcher that writes into given arrays and allocates nothing.
@@ -59,7 +59,7 @@ class Foreign:
         >>> print(f"{descend(x, 50):.3e}")
         7.957e-09
         """
-        return self._specialization(args, kwargs, short=True, kernel=True).kernel(into=True)
+        return self._specialization(args, kwargs, True, True, alone=True).kernel(into=True)
 
     def cfunc(self, *args: Any, signature: str | None = None, **kwargs: Any) -> CFunction:
         """Return a C function for arguments of these kinds: an address that any language calls.

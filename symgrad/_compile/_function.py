@@ -32,11 +32,13 @@ from .._trace import (
     flatten,
     trace,
 )
-from ..errors import SymgradError
+from ..errors import SymgradError, UnsupportedError
+from ._assignments import Assignments
 from ._call import Call, Given, without_lists
 from ._captures import Captures
 from ._foreign import Foreign
 from ._kinds import (
+    MANY,
     Kinds,
     Recalled,
     Straight,
@@ -47,7 +49,7 @@ from ._kinds import (
 from ._layout import layout_of, named_trees
 from ._options import P, R, check_backend, check_parallel, check_rounding, parameters_of
 from ._recall import Recall, RecalledError, words_of
-from ._specialization import Specialization
+from ._specialization import Specialization, listed, say_unwritten
 from ._tracebacks import SHORTENED, refused_in_c, told_if_slow
 from ._unfollowed import DrawnError, generators_among, no_draws
 
@@ -155,6 +157,16 @@ class Function(Foreign, Travels, Generic[P, R]):
         fast = self._fast
         return None if fast is None or fast.pack is not None else fast.function
 
+    @property
+    def assigns(self) -> bool:
+        """Whether a call may leave something behind, as far as it was traced."""
+        return self.traces == 0 or self._kinds.assign
+
+    def state(self, *args: Any) -> Any:
+        """Return the state of now of what a call of these arguments may change."""
+        raw, tree = flatten((args, {}))
+        return self._captures.given(self._given(raw, tree, args, {}).objects).state()
+
     def laid_aside(self) -> Any:
         """Return what is held of what the function reads now, and hold it no more.
 
@@ -244,15 +256,15 @@ class Function(Foreign, Travels, Generic[P, R]):
 
     def _computed(self, call: Call, out: Any, name: str) -> tuple[Any, Specialization, Given]:
         """Return the result of a call, and what it was computed with."""
-        found, given = self._found(call, kernel=name != "numpy", likely=True)
+        found, given = self._found(call, kernel=name != "numpy", likely=True, writes=True)
         result = found.result(given.leaves, out, name)
         if result is MISS and found.conditions:
-            found, given = self._found(call, kernel=name != "numpy")
+            found, given = self._found(call, kernel=name != "numpy", writes=True)
             result = found.result(given.leaves, out, name)
         if result is MISS and found.program.sizes:
             # For these sizes its arithmetic would leave 64 bits: a trace of their own has numbers
             # for them, which do not.
-            found, given = self._found(call, fixed=True)
+            found, given = self._found(call, fixed=True, writes=True)
             result = found.result(given.leaves, out, name)
         if result is MISS and not found.conditions:
             raise found.shortage(given.leaves)
@@ -275,9 +287,19 @@ class Function(Foreign, Travels, Generic[P, R]):
 
     def _found(
         self, call: Call, *, frozen: bool = False, short: bool = True, kernel: bool = False,
-        fixed: bool = False, likely: bool = False,
+        fixed: bool = False, likely: bool = False, writes: bool = False,
     ) -> tuple[Specialization, Given]:  # fmt: skip
         """Return what is known of calls with such arguments, and what this call gives it.
+
+        ``writes``: its caller writes back what the function assigns. For options see below.
+        """
+        found, given = self._traced_or_known(call, frozen, short, kernel, fixed, likely)
+        return (found if writes else found.without_assignments(warn=not frozen)), given
+
+    def _traced_or_known(
+        self, call: Call, frozen: bool, short: bool, kernel: bool, fixed: bool, likely: bool
+    ) -> tuple[Specialization, Given]:
+        """Return what is known of calls with such arguments, or trace the function.
 
         ``frozen``: what the function reads besides its arguments is a constant. ``short``: short
         axes have sizes of their own. ``kernel``: nothing but the kernel is asked for. ``fixed``:
@@ -292,6 +314,8 @@ class Function(Foreign, Travels, Generic[P, R]):
             if known is not None:
                 return known, given
             if not fixed and self._kinds.numbered(given.signature) and captures.by_sizes():
+                continue
+            if len(self._kinds.paths(given.signature)) >= MANY - 1 and captures.by_values(reading):
                 continue
             try:
                 found = self._specialize(call, given, captures, kernel)
@@ -310,8 +334,8 @@ class Function(Foreign, Travels, Generic[P, R]):
                 raise
             if captures.way.sized and found.numbered:
                 captures.without_sizes()
-            if captures.settle(reading, frozen) or attempt > RACES:
-                captures.memory.warn()
+            given = replace(given, reading=captures.assigned(reading))
+            if captures.settle(given.reading, frozen) or attempt > RACES:
                 return found, given
         raise AssertionError
 
@@ -337,35 +361,33 @@ class Function(Foreign, Travels, Generic[P, R]):
                 with within(promised=promised, callback=captures.called_later), apart(promised):
                     examples = Examples(inputs, concrete, given.read)
                     captures.needed = examples.needed
-                    watch = None if recall is None else recall.watch
+                    watch = None if recall is None else captures.unless_assigning(recall.watch)
                     doing = f"tracing {getattr(self, '__name__', 'a function')}"
                     drawn = [*reading.generators, *generators_among(leaves)]
                     with no_draws(drawn, reading.codes), told_if_slow(doing):
                         graph = trace(body, signature, given.sizes, names, examples, watch)
             except RecalledError as found:
-                if found.changes:
-                    return self._specialize(call, given, captures, kernel=False)
                 again = functools.partial(trace, body, signature, given.sizes, names)
                 made: Specialization = Recalled(found.known, again, signature, threads)
                 self._keep(signature, made)
                 return made
 
-            def specialized(graph: Graph, recall: Recall | None = None) -> Specialization:
+            def specialized(
+                graph: Graph, recall: Recall | None, assignments: Assignments | None
+            ) -> Specialization:
                 layout = layout_of(named_trees(names, signature.tree), signature.leaves, graph)
                 layout = replace(layout, threads=0 if self._parallel else 1)
                 return Specialization(
-                    graph, layout, signature, self._cache, threads, promised, recall
+                    graph, layout, signature, self._cache, threads, promised, recall, assignments
                 )
 
-            made = specialized(graph, recall)
-
-            def differs() -> bool:
-                with within(promised=promised, callback=captures.called_later), apart(promised):
-                    examples = Examples(inputs, concrete, given.read)
-                    graph = trace(body, signature, given.sizes, names, examples)
-                return not made.gives_the_same(specialized(graph), leaves, self._backend_now())
-
-            captures.look_for_memory(reading, differs)
+            made = specialized(graph, recall, captures.assignments)
+            if made.assignments is not None:
+                made.alone = functools.cache(lambda: specialized(made.result_alone, None, None))
+            forgotten = captures.forgotten()
+            if forgotten:
+                fast = self._fast
+                self._kinds.forget(forgotten, None if fast is None else fast.found)
             known = self._kinds.like(signature, made)
             if known is not None:
                 return known
@@ -388,14 +410,24 @@ class Function(Foreign, Travels, Generic[P, R]):
 
     def _specialization(
         self, args: Sequence[Any], kwargs: Any, short: bool = False, kernel: bool = False,
-        fixed: bool = False,
+        fixed: bool = False, alone: bool = False,
     ) -> Specialization:  # fmt: skip
         with SHORTENED:
             new, kwargs = self._prepared(tuple(args), kwargs)
             raw, tree = flatten((new, kwargs))
             call = self._given(raw, tree, new, kwargs)
+            options = {"short": short, "kernel": kernel, "fixed": fixed}
             with delivering():
-                return self._found(call, frozen=True, short=short, kernel=kernel, fixed=fixed)[0]
+                found = self._found(call, frozen=True, **options)[0]
+        if found.unwritten and alone:
+            raise UnsupportedError(
+                f"{listed(found.unwritten)} is assigned by the function, outside of it, and a "
+                "kernel in Numba's code has no Python objects to write to. Write instead: pass it "
+                "as an argument and return it, or call the function itself"
+            )
+        if found.unwritten:
+            say_unwritten(found.unwritten, "a program without Python leaves nothing behind")
+        return found
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """Return the :class:`Program` for arguments of these kinds, with all sizes symbolic."""

@@ -6,7 +6,7 @@ One may be of a kernel that was known before the function's derivative was taken
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,6 +111,15 @@ class Kinds:
                 return candidate
         return None
 
+    @property
+    def assign(self) -> bool:
+        """Whether any of them writes back what the function assigns."""
+        return any(x.assignments is not None for group in self._groups.values() for x in group)
+
+    def paths(self, signature: Signature) -> list[Specialization]:
+        """Return the specialisations that are for one way of deciding by values."""
+        return [s for s in self._groups.get(signature, ()) if s.conditions]
+
     def numbered(self, signature: Signature) -> bool:
         """Tell whether there are specialisations for one size only, which was asked for."""
         return any(x.numbered for x in self._groups.get(signature, ()))
@@ -143,9 +152,15 @@ class Kinds:
                 del groups[key]
         groups[signature] = [*groups.get(signature, ()), made]
 
+    def forget(self, states: Container[int], last: Specialization | None) -> None:
+        """Drop what is for states that nothing is known of any more, but for ``last``."""
+        for key in [k for k in list(self._groups) if k.state in states]:
+            if not any(x is last for x in self._groups[key]):
+                self._groups.pop(key, None)
+
     def check_paths(self, signature: Signature, name: str) -> None:
         """Warn, and then raise, if the function of this name decides by values in many ways."""
-        known = [s for s in self._groups.get(signature, ()) if s.conditions]
+        known = self.paths(signature)
         if len(known) not in (MANY, PATHS):
             return
         text = (
@@ -189,7 +204,7 @@ class Recalled(Specialization):
     def __init__(
         self, known: Known, retrace: Callable[[], Graph], signature: Signature, threads: int
     ) -> None:
-        self.recall, self._retrace = None, retrace
+        self.recall, self.assignments, self._retrace = None, None, retrace
         self._prepare(known.layout, signature, True, threads, promised=False)
         self._result(known.tree, known.leaves, known.ranks)
         self.conditions, self.calls_back = (), False

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any, NamedTuple, TypeVar
 
+from .._graph import CodeTable
+
 T = TypeVar("T")
 
 
@@ -25,12 +27,17 @@ class Itself:
 
 
 def once_a_code(find: Callable[..., T]) -> Callable[..., T]:
-    """Return ``find``, a function of code, such that it looks once at each.
+    """Return ``find``, a function of code, such that it looks once at each."""
+    known = CodeTable[T]()
 
-    By identity: a hash or a comparison of code goes through all functions that are in it.
-    """
-    found = functools.lru_cache(maxsize=4096)(lambda key, *more: find(key.value, *more))
-    return functools.wraps(find)(lambda code, *more: found(Itself(code), *more))
+    @functools.wraps(find)
+    def found(code: CodeType, *more: Any) -> T:
+        own = known.of(code)
+        if more not in own:
+            own[more] = find(code, *more)
+        return own[more]
+
+    return found
 
 
 class Names(NamedTuple):

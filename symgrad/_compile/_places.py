@@ -118,6 +118,28 @@ class FarError(UnsupportedError):
     """The code of installed packages leads too far to be adapted."""
 
 
+class Assigned(NamedTuple):
+    """Places that earlier traces of a function have assigned to.
+
+    Attributes
+    ----------
+    numbers:
+        Numbers and arrays of any type: they are data.
+    unread:
+        What the function may only assign to: not looked into.
+    made:
+        Attributes that were not there: the object's place, and the name. That they are not there
+        is compared.
+    timed:
+        What a clock says is kept there, of each trace: not looked at.
+    """
+
+    numbers: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
+    made: frozenset[tuple[str, str]] = frozenset()
+    timed: frozenset[str] = frozenset()
+
+
 class Walk:
     """All that a function reads, and what holds it.
 
@@ -170,12 +192,22 @@ class Walk:
         The cells in which the data at some places are.
     waiting:
         Values that are still to be looked at.
+    assigned:
+        What is known of places that the function assigns to.
+    set_aside:
+        What is at such places that it may only assign to.
+    texts:
+        Expressions of objects that were met, by identity.
     """
 
     def __init__(
         self, root: Any, objects: Sequence[Any], opaque: frozenset[CodeType],
         known: frozenset[str], adapted: bool, packages: frozenset[str],
+        assigned: Assigned,
     ) -> None:  # fmt: skip
+        self.assigned = assigned
+        self.set_aside: dict[str, Any] = {}
+        self.texts: dict[int, tuple[str, str]] = {}
         self.opaque, self.roots, self.known = opaque, (root, *objects), known
         self.free = BOUND if adapted else FREE
         own = package_of(root)
@@ -301,6 +333,7 @@ class Walk:
         self.met[id(value)] = value
         key = id(value), at.text if isinstance(value, tuple) else "", at.fixed
         first = self._seen.get(key)
+        self.texts.setdefault(id(value), (at.text, at.name))
         if first is None:
             self._seen[key] = at.text
             return True

@@ -27,11 +27,23 @@ from .._op import Op
 from .._shapes import Size
 from .._state import now
 from .._trace import Traced
-from ._places import BOUND, FIXED, At, Enter, Member, Walk
+from ._places import BOUND, FIXED, Assigned, At, Enter, Member, Walk
 from ._reads_code import read_function, read_method, read_partial
 from ._reads_objects import read_class, read_instance, read_module, read_type
-from ._users import packed_form, python_of, recipe_of, transformed, users_class
+from ._stand_ins import StandIn
+from ._users import (
+    has_dictionary,
+    named_attributes,
+    packed_form,
+    python_of,
+    recipe_of,
+    transformed,
+    users_class,
+)
 from ._whose import NONE, by_symgrad
+
+#: Nothing is known of what a function assigns to.
+UNASSIGNED = Assigned()
 
 #: How deep places may lie in one another by one expression.
 DEEPEST = 24
@@ -55,32 +67,39 @@ _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis), slice, range)
 def read_by(
     root: Any, objects: Sequence[Any] = (), opaque: frozenset[CodeType] = frozenset(),
     adapted: bool = False, packages: frozenset[str] = NONE, known: frozenset[str] = frozenset(),
+    assigned: Assigned = UNASSIGNED,
 ) -> Walk:  # fmt: skip
     """Return all that a function reads besides its arguments.
 
     ``objects``: arguments that are no numbers, whose attributes it reads, too. ``opaque``: code of
     functions that Python calls in each call, and that read for themselves. ``adapted``: classes
     are copied, too, so that data can be put into what their methods read. ``packages``: installed
-    ones that are walked, too. ``known``: names that are likely in the code.
+    ones that are walked, too. ``known``: names that are likely in the code. ``assigned``: what is
+    known of places that it assigns to.
     """
-    found = _walked(root, objects, opaque, known, adapted, packages)
-    while not found.mentioned <= found.known:  # names found late may have been passed over
-        known = frozenset(found.mentioned | found.known)
-        found = _walked(root, objects, opaque, known, adapted, packages)
-    return found
+    found = _walked(root, objects, opaque, known, adapted, packages, assigned)
+    while True:
+        lost = found.set_aside.keys() - found.places.values()
+        if lost:  # no copy has anything else there
+            assigned = assigned._replace(unread=assigned.unread - lost)
+        elif found.mentioned <= found.known:
+            return found
+        known = frozenset(found.mentioned | found.known)  # found late, and perhaps passed over
+        found = _walked(root, objects, opaque, known, adapted, packages, assigned)
 
 
 def _walked(
     root: Any, objects: Sequence[Any], opaque: frozenset[CodeType], known: frozenset[str],
-    adapted: bool, packages: frozenset[str],
+    adapted: bool, packages: frozenset[str], assigned: Assigned,
 ) -> Walk:  # fmt: skip
-    walk = Walk(root, objects, opaque, known, adapted, packages)
+    walk = Walk(root, objects, opaque, known, adapted, packages, assigned)
     walk.visit(root, At(walk.constant(root), ""))
     for given in objects:
         name = given.__name__ if isinstance(given, type) else type(given).__name__
         walk.visit(given, At(walk.constant(given), name, BOUND))
     while walk.waiting:
         _look(walk, *walk.waiting.popleft())
+    _note_missing(walk)
     walk.leave_out_pinned()
     return walk
 
@@ -89,7 +108,19 @@ def _look(walk: Walk, value: Any, at: At) -> None:
     """Look at a value: note it, or look into it."""
     kind = type(value)
     walk.come_to(at)
-    if isinstance(value, Enum):
+    assigned = walk.assigned
+    if at.text in assigned.timed:
+        return
+    if kind is StandIn:  # of a walk around this one
+        walk.note(at.text, "is", value, at.name)
+    elif at.text in assigned.unread and at.place is not None and at.fixed <= walk.free:
+        walk.note(f"_sg_type({at.text})", "is", kind, at.name)
+        walk.places[at.place] = at.text
+        walk.set_aside[at.text] = value
+        walk.texts.setdefault(id(value), (at.text, at.name))
+    elif kind in (int, bool) and at.text in assigned.numbers:
+        _data(walk, value, at)
+    elif isinstance(value, Enum):
         _enum(walk, value, at)
     elif kind in _PLAIN or issubclass(kind, (int, str)):
         walk.note(at.text, "equal", value, at.name)
@@ -114,6 +145,20 @@ def _look(walk: Walk, value: Any, at: At) -> None:
         else:
             look = next(look for kinds, look in _KINDS if isinstance(value, kinds))
             look(walk, value, at)
+
+
+def _note_missing(walk: Walk) -> None:
+    """Note that attributes are not there that the function makes."""
+    owners = dict(walk.texts.values())
+    objects = {text: x for x in walk.met.values() for text, _ in [walk.texts.get(id(x), ("", ""))]}
+    for text, key in walk.assigned.made:
+        value = objects.get(text)
+        if value is None or key in dict(named_attributes(value, (key,))):
+            continue
+        there = f"{key!r} in {text}.__dict__"
+        if not has_dictionary(value):
+            there = f"_sg_hasattr({text}, {key!r})"
+        walk.note(there, "is", False, f"{owners[text]}.{key}")
 
 
 # ---------------------------------------------------------------- values
@@ -151,7 +196,8 @@ def _data(walk: Walk, value: Any, at: At) -> None:
             return
         walk.note(f"_sg_repr({text}.tolist())", "equal", repr(value.tolist()), name)
         return
-    if isinstance(value, np.generic) and value.dtype.char not in "fdFD":
+    numbers = walk.assigned.numbers
+    if isinstance(value, np.generic) and value.dtype.char not in "fdFD" and text not in numbers:
         walk.note(text, "equal", value, name)
         return
     if at.fixed > walk.free or at.place is None:

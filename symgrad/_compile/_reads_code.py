@@ -214,11 +214,16 @@ def _cells(walk: Walk, f: FunctionType, at: At, enter: Enter, names: Names, root
         if walk.opaque and name not in names.free:
             continue
         walk.met[id(cell)] = cell
+        here = f"{at.text}.__closure__[{k}]"
+        first, _ = walk.texts.setdefault(id(cell), (here, name))
+        if first != here and not root:  # of another function: one place, by one expression
+            walk.note(here, "is", cell, name)
+            here = first
         try:
             value = cell.cell_contents
         except ValueError:  # bound later
             continue
-        inner = walk.cell(cell) if root else f"{at.text}.__closure__[{k}].cell_contents"
+        inner = walk.cell(cell) if root else f"{here}.cell_contents"
         place = enter(("cell", k), value)
         if place is None:
             walk.pinned.add(id(cell))

@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from .._forks import cached_property, free_in_children, undisturbed
-from .._graph import Node
+from .._graph import Node, warn_user
 from .._ops.callback import CALLBACK, raising_after
 from .._pipeline import by_arrays, program_of
 from .._runtime import MISS
@@ -21,7 +21,8 @@ from .._schedule import Program
 from .._shapes import evaluate_dim
 from .._state import within
 from .._trace import Graph, Signature, Tree, as_input, flatten
-from ..errors import ArgumentError, BranchError, OutOfMemoryError
+from ..errors import ArgumentError, BranchError, CaptureWarning, OutOfMemoryError
+from ._assignments import Assignments
 from ._cache import Entry, cached_code
 from ._layout import Layout, can_ask
 from ._loading import code_again, loaded_code
@@ -42,6 +43,22 @@ from ._tracebacks import told_if_slow
 T = TypeVar("T")
 
 
+def say_unwritten(names: Sequence[str], why: str) -> None:
+    """Warn that what a function assigns outside of it is not."""
+    warn_user(
+        f"{listed(names)} is assigned by the function, outside of it, which is undone: {why}. "
+        "Write instead: pass it as an argument, and return it",
+        CaptureWarning,
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names of places in words."""
+    first = list(dict.fromkeys(filter(None, names)))
+    more = f" and {len(first) - 4} more" if len(first) > 4 else ""
+    return " and ".join(first[:4]) + more or "something"
+
+
 class Specialization:
     """A function for arguments of one kind: graph, program, kernel.
 
@@ -57,8 +74,9 @@ class Specialization:
         threads: int,
         promised: bool = False,
         recall: Recall | None = None,
+        assignments: Assignments | None = None,
     ) -> None:
-        self.graph, self.recall = graph, recall
+        self.graph, self.recall, self.assignments = graph, recall, assignments
         self._prepare(layout, signature, cache, threads, promised)
         self._result(graph.tree, graph.leaves, [x.ndim for x in graph.outputs])
         self.program: Program = self._programmed(graph)
@@ -84,10 +102,55 @@ class Specialization:
         self.used = 0
         #: Whether it has computed the result of a call.
         self.called = False
+        #: Of one without what the function assigns: the names of that.
+        self.unwritten: Sequence[str] = ()
+        #: Makes it without what the function assigns.
+        self.alone: Callable[[], Specialization] = lambda: self
 
     def _result(self, tree: Tree, leaves: Sequence[Any], ranks: Sequence[int]) -> None:
-        self._tree, self._leaves, self._ranks = tree, leaves, ranks
-        self.pack = make_pack(tree, leaves, len(ranks))
+        self._ranks, self._all = ranks, (tree, leaves)
+        if self.assignments is None:
+            self._tree, self._leaves = tree, leaves
+            self._left: Sequence[Any] = ()
+            self.pack = make_pack(tree, leaves, len(ranks))
+            return
+        self._tree = tree.children[0]
+        count = self._tree.leaves
+        self._leaves, self._left = leaves[:count], leaves[count:]
+        pack = make_pack(self._tree, self._leaves, len(ranks))
+
+        def pack_and_write(found: Any) -> Any:
+            self._write_back([found] if len(ranks) == 1 else found)
+            return found if pack is None else pack(found)
+
+        self.pack = pack_and_write
+
+    def _write_back(self, outputs: Sequence[Any]) -> None:
+        """Make in the user's objects what the function assigns to them."""
+        if self.assignments is not None:
+            self.assignments.write([outputs[k] for k in self._left])
+
+    def without_assignments(self, warn: bool) -> Specialization:
+        """Return it without what the function assigns outside of it.
+
+        ``warn``: say so.
+        """
+        if self.assignments is None:
+            return self
+        found = self.alone()
+        found.unwritten = self.assignments.names
+        if warn:
+            say_unwritten(found.unwritten, "results of this kind leave nothing behind")
+        return found
+
+    @property
+    def result_alone(self) -> Graph:
+        """The graph without what the function assigns outside of it."""
+        kept: list[int] = [x for x in self._leaves if not isinstance(x, tuple)]
+        places = {k: n for n, k in enumerate(kept)}
+        leaves = tuple(x if isinstance(x, tuple) else places[x] for x in self._leaves)
+        outputs = tuple(self.graph.outputs[k] for k in places)
+        return replace(self.graph, outputs=outputs, tree=self._tree, leaves=leaves)
 
     def _programmed(self, graph: Graph) -> Program:
         """Return the graph as it is compiled."""
@@ -198,15 +261,15 @@ class Specialization:
             raise
         assert self.entry is not None
         outputs: list[Any] = [None] * len(self._ranks)
-        for part, kind, k in zip(
-            _parts(self._tree, result), self._tree.leaf_kinds, self._leaves, strict=True
-        ):
+        tree, leaves = self._all
+        for part, kind, k in zip(_parts(tree, result), tree.leaf_kinds, leaves, strict=True):
             if not isinstance(k, tuple):
                 outputs[k] = _typed(part, kind, np.dtype(self.entry.code.outputs[k].dtype))
         return outputs
 
     def _packed(self, values: Sequence[Any]) -> Any:
-        """Return the nested result from the values of the outputs."""
+        """Return the nested result from the values of the outputs, and write back the others."""
+        self._write_back(values)
         return self._tree.unflatten(
             leaf[0] if isinstance(leaf, tuple) else values[leaf] for leaf in self._leaves
         )
@@ -241,20 +304,10 @@ class Specialization:
 
     def equals(self, other: Specialization) -> bool:
         """Tell whether another trace for arguments of this kind is this one."""
+        if self.assignments is not None or other.assignments is not None:
+            return False
         same = self.program.fingerprint == other.program.fingerprint
         return same and repr(self._leaves) == repr(other._leaves)
-
-    def gives_the_same(self, other: Specialization, leaves: Sequence[Any], backend: str) -> bool:
-        """Tell whether another trace for arguments of this kind computes the same."""
-        if self.program.fingerprint == other.program.fingerprint:
-            return self.equals(other)
-        if self.calls_back or other.calls_back:  # what Python does then happens in the call alone
-            return False
-        found = [flatten(x.result(leaves, None, backend))[0] for x in (self, other)]
-        return all(
-            np.array_equal(a, b, equal_nan=np.result_type(a, b).kind in "fc")
-            for a, b in zip(*found, strict=True)
-        )
 
     def shortage(self, leaves: Sequence[Any]) -> OutOfMemoryError:
         """Return the error of a call that there is not enough memory for."""

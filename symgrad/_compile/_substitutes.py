@@ -28,7 +28,17 @@ from typing import Any
 from .._disguise import TELLING
 from .._trace import Reading, Traced
 from ..errors import TraceError
-from ._effects import Holder, entries, in_cell, in_order, names, own_attributes, same_parts
+from ._effects import (
+    Again,
+    Holder,
+    Parts,
+    entries,
+    in_cell,
+    in_order,
+    names,
+    own_attributes,
+    same_parts,
+)
 from ._places import Part, Place, Walk
 from ._reads import COPIED
 from ._twins import Followed, Scope, has_array, of_arrays, twin_of
@@ -89,9 +99,13 @@ class Substitutes:
             if walk.mentioned & TELLING.keys():
                 for key in walk.scopes:
                     self._new.setdefault(Place(key, "__builtins__"), None)
+        #: Whether readings off a clock are handed on as such.
+        self.keeps_readings = False
         self._twins: list[Any] = []
         self._made: dict[int, Any] = {}
         self._after: list[Callable[[], None]] = []
+        self._tests: list[Callable[[], bool]] = []
+        self._changing: list[tuple[Any, Callable[[], Parts], Parts]] = []
         self._cells: dict[int, CellType] = {}
         self._twin_cells: dict[int, CellType] = {}
         self._stale = self._holders()
@@ -130,6 +144,14 @@ class Substitutes:
         for action in self._after:
             action()
 
+    def changed(self) -> bool:
+        """Tell whether anything was assigned to copies."""
+        return any(test() for test in self._tests)
+
+    def copies(self) -> list[tuple[Any, Parts, Parts]]:
+        """Return what the copies hold that may be changed: the original, the parts, the first."""
+        return [(owner, parts(), first) for owner, parts, first in self._changing]
+
     def back(self, value: Any) -> Any:
         """Return what a value is a copy of, or the value."""
         for key, made in self._made.items():
@@ -139,7 +161,14 @@ class Substitutes:
 
     def kept(self, value: Any) -> Any:
         """Return what the user's objects keep of a value: of a reading off a clock the number."""
-        return value.number() if isinstance(value, Reading) else self.back(value)
+        if isinstance(value, Reading):
+            return value if self.keeps_readings else value.number()
+        return self.back(value)
+
+    def again(self, before: Any, value: Any) -> Any:
+        """Return what is handed on in the place of one of the new values."""
+        own = self.keeps_readings and any(before is x for x in self._new.values())
+        return Again(value) if own else value
 
     def part(self, owner: Any, key: Any, value: Any) -> Any:
         """Return what a part of an object is in its copy."""
@@ -264,7 +293,7 @@ class Substitutes:
 
         made.__new__ = new_object
         apart |= vars(made).keys() - vars(kind).keys()
-        original, copied = (names(x, lambda name: name not in apart) for x in (kind, made))
+        original, copied = (names(x, but=apart) for x in (kind, made))
         self._watch(original, copied, [(x, vars(made)[name]) for name, x in own.items()])
         return made
 
@@ -305,7 +334,7 @@ class Substitutes:
         return made
 
     def _scope(self, names: dict[str, Any]) -> Scope:
-        made = Scope(names, functools.partial(self.part, names), self.kept)
+        made = Scope(names, functools.partial(self.part, names), self.kept, self.again)
         if self._adapted:  # a function takes over the builtins that its globals have when made
             new = {
                 k[1]: x for (owner, k), x in self._new.items()
@@ -314,6 +343,8 @@ class Substitutes:
             own = {**TELLING, **new, "__import__": self._imported}
             made["__builtins__"] |= own
         self._after.append(made.hand_on)
+        self._tests.append(made.assigned)
+        self._changing.append((names, made.assigned_to, []))
         return made
 
     def _imported(self, name: str, *args: Any) -> Any:
@@ -395,6 +426,15 @@ class Substitutes:
         def hand_on() -> None:
             now = copied.parts()
             if not same_parts(now, before):
-                original.put([(old(key), old(x)) for key, x in now])
+                # A value of the trace that has moved is not the number that was there: other calls
+                # have other numbers.
+                held = (x for _, x in (*before, *[(None, None)] * len(now)))
+                original.put([
+                    (old(key), old(x) if x is was else x if isinstance(x, Traced)
+                     else self.again(was, old(x)))
+                    for (key, x), was in zip(now, held, strict=False)
+                ])  # fmt: skip
 
         self._after.append(hand_on)
+        self._changing.append((original.owner, copied.parts, before))
+        self._tests.append(lambda: not same_parts(copied.parts(), before))

@@ -27,14 +27,16 @@ class Scope(dict[str, Any]):
     """
 
     def __init__(
-        self, names: dict[str, Any], look: Callable[[str, Any], Any], back: Callable[[Any], Any]
-    ) -> None:
+        self, names: dict[str, Any], look: Callable[[str, Any], Any], back: Callable[[Any], Any],
+        again: Callable[[Any, Any], Any] = lambda _, value: value,
+    ) -> None:  # fmt: skip
         special = {k: v for k, v in names.items() if k.startswith("__")}
         own = names.get("__builtins__", builtins)
         own = own if isinstance(own, dict) else vars(own)
         special["__builtins__"] = own | {"__build_class__": self._class}
         super().__init__(special)
         self._given, self._names, self._look, self._back = frozenset(special), names, look, back
+        self._again = again
 
     @property
     def real(self) -> dict[str, Any]:
@@ -60,10 +62,20 @@ class Scope(dict[str, Any]):
             for name in lent:
                 self.pop(name, None)
 
+    def assigned(self) -> bool:
+        """Tell whether code has assigned to any of these."""
+        return bool(self.keys() - self._given)
+
+    def assigned_to(self) -> list[tuple[Any, Any]]:
+        """Return what code has assigned to these."""
+        return [(name, super(Scope, self).__getitem__(name)) for name in self.keys() - self._given]
+
     def hand_on(self) -> None:
         """Assign to the real names what code has assigned to these."""
         for name in self.keys() - self._given:
-            self._names[name] = self._back(self.pop(name))
+            value = self._back(self.pop(name))
+            before = self._look(name, self._names[name]) if name in self._names else None
+            self._names[name] = value if value is before else self._again(before, value)
 
 
 #: Where a twin keeps the class that it is the twin of.

@@ -142,7 +142,10 @@ def named_attributes(value: Any, names: Iterable[str]) -> Iterator[tuple[str, An
             x = object.__getattribute__(value, key) if direct else vars(value)[key]
         except foreseen(AttributeError, KeyError, TypeError):  # there is none, or no dictionary
             continue
-        if x is not there and getattr(x, "__func__", x) is not there:
+        if x is there:  # a default of the class, unless the object has the same
+            if has_dictionary(value) and key in value.__dict__:
+                yield key, x
+        elif getattr(x, "__func__", x) is not there:
             yield key, x
 
 

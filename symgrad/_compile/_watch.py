@@ -21,9 +21,8 @@ import numpy as np
 
 from .._runtime import MISS, UnwatchedError, Words, can_watch, copier, watched
 from .._signals import foreseen
-from .._trace import as_leaf
 from ._cache import loaded
-from ._compared import ERRORS, Comparison, same, unchanged
+from ._compared import ERRORS, Comparison, as_datum, same, unchanged
 from ._users import packed_form
 
 #: So often words are looked for anew; where they are others for the same values again and again,
@@ -253,7 +252,7 @@ class Callers:
             if values is MISS or left[0] < 0 or len(args) < count:
                 return MISS
             if converted:
-                values = [as_leaf(x, "what the function reads") for x in values]
+                values = [as_datum(x, "what the function reads") for x in values]
             return function(*args[:count], *values, *args[count:])  # arrays for results come last
 
         return call

@@ -85,8 +85,8 @@ def of_library(module: ModuleType | str, packages: frozenset[str] = NONE) -> boo
 
 
 def never_adapted(package: str) -> bool:
-    """Tell whether a package is Python's own, or one that symgrad knows in a way of its own."""
-    return package in _KNOWN or package in sys.stdlib_module_names
+    """Tell whether a package is Python's own, or one that is not taken as it stands."""
+    return package in _KNOWN or package in LIBRARIES or package in sys.stdlib_module_names
 
 
 def of_package(file: str, module: object) -> bool:

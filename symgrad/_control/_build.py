@@ -13,7 +13,7 @@ from .._graph import Body, Input, Literal, Node, recording_nodes, topological, v
 from .._op import PROJECTIONS
 from .._rewrite import rewrite
 from .._shapes import Dimension, same
-from .._state import within
+from .._state import within_body
 from .._trace import Traced, as_node, cast, promote, substitute
 from .._trace._bind import kind_of
 from ..errors import ArgumentError, ShapeError, TraceError
@@ -184,7 +184,7 @@ def _settled(
     nodes, weak, names = start.nodes, start.weak, start.names("c")
     for _ in range(TRIALS):
         inputs = bound(nodes, names)
-        with within(scope=object()):
+        with within_body():
             carry, y = step(start.filled([Traced(x, w) for x, w in zip(inputs, weak, strict=True)]))
         found = Values.of(carry)
         check_structure(start, found, what, function)
@@ -238,7 +238,7 @@ def _while(
         "while_loop", body, init, lambda carry: (body(carry), None)
     )
     weak = start.weak
-    with within(scope=object()):
+    with within_body():
         truth = cond(start.filled([Traced(x, w) for x, w in zip(inputs, weak, strict=True)]))
     test = as_node(truth) if not isinstance(truth, (tuple, list, dict, type(None))) else None
     if test is None or test.shape != () or test.dtype != np.bool_:
@@ -265,7 +265,7 @@ def build_branch(
     """Return the result of the function that ``index`` names, as traced values."""
     given = Values.of(tuple(operands))
     inputs = bound(given.nodes, given.names("x"))
-    with recording_nodes() as own, within(scope=object()):
+    with recording_nodes() as own, within_body():
         arguments = given.filled([Traced(x, w) for x, w in zip(inputs, given.weak, strict=True)])
         found, outputs, count = _cases(what, functions, arguments)
     # What a case computes is computed only if it is chosen. Rewriting comes after: it makes

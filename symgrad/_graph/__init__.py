@@ -7,6 +7,7 @@ from ._leaves import Constant, Input, Iota, Literal, SizeOf, leaf_value
 from ._node import Node, as_sympy, carrying, element_count, topological, viewed
 from ._types import more_than_numbers, own_rules, require_numbers
 from ._where import (
+    CodeTable,
     Where,
     called_by,
     defined_at,

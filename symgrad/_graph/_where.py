@@ -7,14 +7,17 @@ import inspect
 import os
 import sys
 import warnings
+import weakref
 from collections.abc import Callable
 from importlib.util import find_spec
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from .._state import now
+
+T = TypeVar("T")
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -58,9 +61,24 @@ class Where(NamedTuple):
         return f"{printable(source_name(self.filename))}:{self.line}"
 
 
-# Not by code objects: hashing one walks through all of its instructions.
+class CodeTable(dict[int, tuple[weakref.ref[CodeType], dict[Any, T]]], Generic[T]):
+    """What is known of code objects, for as long as they are there.
+
+    By identity: a hash or a comparison of code goes through all functions that are in it.
+    """
+
+    def of(self, code: CodeType) -> dict[Any, T]:
+        """Return the entries of a code object."""
+        number = id(code)
+        found = self.get(number)
+        if found is None:
+            found = weakref.ref(code, lambda _: self.pop(number, None)), {}
+            self[number] = found
+        return found[1]
+
+
 _internal: dict[str, bool] = {}
-_lines: dict[tuple[int, int], tuple[CodeType, Where]] = {}
+_lines: CodeTable[Where] = CodeTable()
 
 
 def is_internal(code: CodeType) -> bool:
@@ -93,13 +111,13 @@ def user_line(start: FrameType | None = None) -> Where | None:
         if internal is None:
             internal = is_internal(code)
         if not internal:
-            key = (id(code), frame.f_lasti)
-            found = _lines.get(key)
+            held = _lines.get(id(code))
+            own = _lines.of(code) if held is None else held[1]
+            found = own.get(frame.f_lasti)
             if found is None:
-                # The code is kept, so that its id stays its own.
-                found = (code, Where(code.co_filename, frame.f_lineno, code.co_name))
-                _lines[key] = found
-            return found[1]
+                found = Where(code.co_filename, frame.f_lineno, code.co_name)
+                own[frame.f_lasti] = found
+            return found
         frame = frame.f_back
     return None
 

@@ -10,6 +10,7 @@ from ._examples import EnclosedError, Examples
 from ._formula import evaluate, partials
 from ._function import (
     Graph,
+    Left,
     Primal,
     arrived,
     carried_out,
@@ -22,6 +23,7 @@ from ._function import (
     say_where,
     substitute,
     trace,
+    warn_if_changed,
     with_conditions,
 )
 from ._known import known_number

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
@@ -18,12 +19,13 @@ from .._graph import (
     rebuilt,
     size_symbols,
     topological,
+    warn_user,
 )
 from .._graph._types import check_dtype
 from .._shapes import Size, recording
 from .._signals import foreseen
 from .._state import now, within
-from ..errors import ArgumentError, SymgradError, TraceError
+from ..errors import ArgumentError, CaptureWarning, SymgradError, TraceError
 from ._bind import as_node
 from ._complex import Complex, flatten_traced
 from ._examples import EnclosedError, Examples, share
@@ -117,7 +119,13 @@ def trace(
     ):
         try:
             result = function(*args, **kwargs)
-            result = overwritten(values) if result is None else result
+            left = result if type(result) is Left else None
+            result = result if left is None else left.result
+            if result is None:
+                taken = [] if left is None else left.taken
+                result = overwritten([x for x in values if not any(x is y for y in taken)])
+            if left is not None:
+                result = result, left.values
             nodes, tree, leaves = packed(*collect(result))
         except SymgradError as error:
             say_where(error, function)
@@ -133,6 +141,17 @@ def trace(
     if inside and encloses((*nodes, *conditions), inputs, guards):
         raise EnclosedError
     return Graph(tuple(inputs), tuple(nodes), tree, tuple(leaves), strongest(guards), conditions)
+
+
+class Left(NamedTuple):
+    """A function's result, and values that it has assigned outside of it.
+
+    ``taken``: inputs that are not its arguments, and no result where it has none.
+    """
+
+    result: Any
+    values: tuple[Any, ...]
+    taken: Sequence[Any]
 
 
 ASSIGNED = (
@@ -253,6 +272,23 @@ def fresh(node: Node, name: str) -> Input:
     stand_in = Input(name, node.shape, node.dtype)
     share(stand_in, node)
     return stand_in
+
+
+def warn_if_changed(argument: Any, leaves: Sequence[Any], tree: Tree, what: str) -> None:
+    """Warn if a container among the arguments holds something else than it was given with."""
+    if tree.kind == "leaf":
+        return
+    found, now_tree = flatten_traced(argument)
+    same = now_tree.outline == tree.outline and (
+        "complex" in tree.kinds or all(map(operator.is_, found, leaves))
+    )
+    if not same:
+        warn_user(
+            f"{what} is changed by the function, which stays inside of it: containers among the "
+            "arguments are taken apart. Write instead: return what is new, or reach the container "
+            "by a name or an attribute",
+            CaptureWarning,
+        )
 
 
 def close_conditions(swap: Mapping[Node, Node]) -> None:

@@ -94,7 +94,8 @@ def _require_numbers(value: Any, what: str) -> None:
 class LeafKind(NamedTuple):
     """The kind of one argument leaf.
 
-    ``kind`` is "array" (with dtype and size pattern), "float" (a Python float), "complex"
+    ``kind`` is "array" (with dtype and size pattern; ``value`` is ``int`` or ``bool`` for one of
+    Python's that is data), "float" (a Python float), "complex"
     (a Python complex), "int" (a Python integer, a size), or "static" (baked in by value).
     Complex arrays and numbers enter a program as real arrays with a last axis of two.
     """
@@ -250,7 +251,7 @@ def make_inputs(
         elif leaf.kind == "array":
             node = Input(name, tuple(map(dim, leaf.sizes)), np.dtype(leaf.dtype))
             inputs.append(node)
-            values.append(Traced(node))
+            values.append(Traced(node, leaf.value))
         elif leaf.kind == "float":
             node = Input(name, (), np.float64)
             inputs.append(node)

@@ -13,7 +13,7 @@ from .._api._custom import custom_jvp, stop_gradient
 from .._api._transforms import vmap
 from .._graph import Input
 from .._ops.np_common import is_traced
-from .._state import now, within
+from .._state import now, within_body
 from .._trace import Traced, as_node, substitute
 from ._limits import Moving
 from ._panels import GK15, GK21, Norm, Panels, Rule, infinite, refined, summed
@@ -83,7 +83,7 @@ def integral(
     x = Input("x", (), np.float64)
     together = None
     if any(moving):
-        with within(scope=object()):
+        with within_body():
             together = Moving.of(x, as_node(f(Traced(x))), (a, b))
     return _between_ends(f, like, a, b, moving, epsabs, epsrel, limit, points, norm, together)
 
@@ -186,7 +186,7 @@ def shared(
         return integral(f, 0.0, a, b, epsabs, epsrel, limit, None, np.abs)
     ends = [*_ends(a, b)]
     x = known.setdefault(("integrand", now().scope), Input("x", (), np.float64))
-    with within(scope=object()):
+    with within_body():
         y = as_node(f(Traced(x)))
     moving = [is_traced(end) for end in ends]
     together = Moving.of(x, y, ends) if any(moving) else None

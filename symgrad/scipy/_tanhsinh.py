@@ -24,7 +24,7 @@ from .._api._control import fori_loop, while_loop
 from .._api._custom import stop_gradient
 from .._graph import Input
 from .._ops.np_common import is_traced
-from .._state import now, within
+from .._state import now, within_body
 from .._trace import Traced, as_node
 from ..errors import ArgumentError
 from ._integral import _beyond, _with_derivative
@@ -334,7 +334,7 @@ def tanhsinh(
     together, singular = None, np.asarray(False)
     if is_traced(a) or is_traced(b):
         x = Input("x", as_node(np.broadcast_to(like, (BASE, *like.shape))).shape, np.float64)
-        with within(scope=object()):
+        with within_body():
             together = Moving.of(x, as_node(integrand(Traced(x))), (a, b))
     if together is not None:
         for end, plain in zip((a, b), ends, strict=True):
