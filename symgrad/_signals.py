@@ -88,6 +88,10 @@ class tolerating:  # noqa: N801 - as contextlib.suppress
         return kind is not None and issubclass(kind, self._kinds) and not interrupts(error)
 
 
+#: Set right what an interruption may leave half done in other libraries: see ``_compile/_llvm.py``.
+REPAIRS: list[Callable[[], None]] = []
+
+
 class delivering:  # noqa: N801 - a block, as above
     """A block that ends with the error of a handler which Python has dropped within.
 
@@ -110,11 +114,14 @@ class delivering:  # noqa: N801 - a block, as above
         else:
             self._outer(what)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._own:
             self._own = False
             if sys.unraisablehook == self._dropped:
                 sys.unraisablehook = self._outer
+        if kind is not None or self._error is not None:
+            for repair in REPAIRS:
+                repair()
         if self._error is not None:
             raise self._error
 

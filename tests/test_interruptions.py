@@ -11,11 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
+from llvmlite.binding import ffi
 
 import symgrad as sg
 from symgrad.scipy import integrate, optimize
@@ -206,3 +208,24 @@ def test_a_timeout_in_a_first_call(after: float) -> None:
     command = [sys.executable, "-c", FIRST, str(after)]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
+
+
+def test_llvmlites_lock_is_given_back(timer: Callable[..., None]) -> None:
+    """It is taken by a function in Python; other threads would wait for it for ever."""
+    lock, waiting = ffi.lib._lock, [True]
+
+    def taken() -> None:
+        if waiting and threading.current_thread() is threading.main_thread():
+            waiting.clear()
+            signal.raise_signal(signal.SIGALRM)
+
+    lock.register(taken, bool)
+    try:
+        assert once(timer, LateError, 60.0, lambda: sg.grad(fresh(200))(X))
+    finally:
+        lock.unregister(taken, bool)
+    assert not waiting
+    with ThreadPoolExecutor(1) as pool:
+        np.testing.assert_allclose(
+            pool.submit(sg.grad(fresh(201)), X).result(60), gradient(201, X), rtol=1e-12
+        )

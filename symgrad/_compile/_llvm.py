@@ -23,6 +23,7 @@ from .._forks import PATIENCE, taken_by_forks, torn, undisturbed
 from .._lower import SIMD_PREFIX, STEPS
 from .._platform import NEAR, RELOCATION
 from .._runtime import absent, externals
+from .._signals import REPAIRS
 from ..errors import CheckError
 
 # ---------------------------------------------------------------- calls into LLVM
@@ -43,7 +44,25 @@ def llvm_turn() -> Iterator[None]:
             " compile before the fork, or start processes by the method 'spawn'"
         )
     with undisturbed():
-        yield
+        try:
+            yield
+        except BaseException:
+            _leave_llvmlite()
+            raise
+
+
+def _leave_llvmlite() -> None:
+    """Give back llvmlite's lock, which an interruption has left taken; other threads wait for it.
+
+    It is taken and given back by functions in Python, in which a signal's handler may raise.
+    Outside of a call of llvmlite's nobody has it.
+    """
+    lock = ffi.lib._lock._lock
+    while lock._is_owned():
+        lock.release()
+
+
+REPAIRS.append(_leave_llvmlite)
 
 
 def _numbas_lock() -> Any:

@@ -127,8 +127,11 @@ def operands() -> list[tuple[Map, int, tuple[float, ...]]]:
     for op in registry.ops.values():
         if not isinstance(op, Map) or op.partials is None or op.reason is not None:
             continue
-        if op.name in SKIPPED or (op.sympy is None and Evidence.of(op).precise is None):
+        precise = Evidence.of(op).precise
+        if op.name in SKIPPED or (op.sympy is None and precise is None):
             continue
+        if precise is not None and "_sloped" in precise.__qualname__:
+            continue  # inverse functions, found by Newton's method
         for j, moving in enumerate(op.domain):
             if moving.is_subset(sp.Integers):
                 continue
@@ -188,7 +191,7 @@ def check(op: Map, j: int, others: tuple[float, ...]) -> int:
     return checked
 
 
-@pytest.mark.attack(quick=20, whole=len(OPERANDS), judge="differences of mpmath's, 90 digits")
+@pytest.mark.attack(quick=8, whole=len(OPERANDS), judge="differences of mpmath's, 90 digits")
 @pytest.mark.usefixtures("no_kernels")
 def test_special_points(attack: Any) -> None:
     """Derivatives to the third at 0, 1, -1, -2, halves, and beside them, of every op."""
