@@ -2,7 +2,8 @@
 
 ``python docs/build_reliability.py`` runs every case of every attack (hours on two cores) and
 writes the page; with tally files of earlier runs (``pytest tests/attacks --whole --tally FILE``,
-whole or of single attacks with ``-k``) as arguments it adds these up instead.
+whole or of single attacks with ``-k``) as arguments it adds these up instead, and leaves the rows
+of attacks that are not in them as they are.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ HEAD = """\
 
 <!-- Made by docs/build_reliability.py; do not edit. -->
 
-A wrong answer without a word is the worst that a derivative can do. So generators try to break \
+A silent wrong answer is the worst that a derivative can do. So generators try to break \
 symgrad, each at one of its edges, and each case is judged by something that is not symgrad. A \
 small part of each runs with every test run, always the same cases. The table counts the cases \
 that were run when this page was made, of all that there are.
@@ -86,15 +87,25 @@ def tried(files: list[Path]) -> dict[str, Counter[str]]:
     return total
 
 
-def page(total: dict[str, Counter[str]]) -> str:
-    """Return the page's text."""
+def known_rows() -> dict[str, str]:
+    """Return the rows that the page has, by the names of the attacks."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines(keepends=True)
+    return {line.split("|")[1].strip(): line for line in lines if line.startswith("| ")}
+
+
+def page(total: dict[str, Counter[str]], known: dict[str, str]) -> str:
+    """Return the page's text, with known rows for attacks of which nothing was run."""
     rows = []
     for attack in attacks():
+        name = attack.name.replace("_", " ")
+        if attack.name not in total and name in known:
+            rows.append(known[name])
+            continue
         outcomes = Counter(total.get(attack.name, {}))
         cases, failed = sum(outcomes.values()), outcomes.pop("failed", 0)
         ended = ", ".join(f"{count:,} {how}" for how, count in outcomes.most_common())
         rows.append(
-            f"| {attack.name.replace('_', ' ')} | {attack.varies.rstrip('.')} | {attack.judge} "
+            f"| {name} | {attack.varies.rstrip('.')} | {attack.judge} "
             f"| {cases:,} of {attack.whole:,} | {ended} | {failed:,} |\n"
         )
     return HEAD + "".join(rows)
@@ -103,13 +114,14 @@ def page(total: dict[str, Counter[str]]) -> str:
 def main() -> None:
     """Run the attacks, or add up tallies, and write the page."""
     files = [Path(name) for name in sys.argv[1:]]
+    known = known_rows() if files else {}
     with tempfile.TemporaryDirectory() as folder:
         if not files:
             files = [Path(folder, "tally.json")]
             command = [sys.executable, "-m", "pytest", str(ATTACKS), "--whole"]
             # Failures are counted on the page, too.
             subprocess.run([*command, "--tally", str(files[0])], cwd=ROOT, check=False)
-        PAGE.write_text(page(tried(files)), encoding="utf-8")
+        PAGE.write_text(page(tried(files), known), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -191,7 +191,7 @@ def check(op: Map, j: int, others: tuple[float, ...]) -> int:
     return checked
 
 
-@pytest.mark.attack(quick=8, whole=len(OPERANDS), judge="differences of mpmath's, 90 digits")
+@pytest.mark.attack(quick=8, whole=1100, judge="differences of mpmath's, 90 digits")
 @pytest.mark.usefixtures("no_kernels")
 def test_special_points(attack: Any) -> None:
     """Derivatives to the third at 0, 1, -1, -2, halves, and beside them, of every op."""

@@ -19,6 +19,7 @@ MOST = 14
 
 #: Modules that ask which op a node is of, and why kind, fields and facets do not say it.
 BY_NAME = {
+    "_api/_equalities.py": "selections by a comparison for equality, and its quotients",
     "_api/_opened.py": "what solvers hold constant is no search of the user's",
     "_compile/_recall.py": "what calls back into Python is not kept on disk",
     "_compile/_specialization.py": "as above",
@@ -42,6 +43,7 @@ BY_NAME = {
     "_rewrite/_folded.py": "as above",
     "_rewrite/_matcher.py": "as above",
     "_rewrite/_rules.py": "as above",
+    "_rewrite/_spectral.py": "sums over what eigh and svd find",
     "_rewrite/_written.py": "as above",
     "_symbolic/_element.py": "formulas do not show where derivatives stop",
     "_tensor/_record.py": "NumPy's calls that have a direct way; a result that shares memory",
