@@ -16,6 +16,7 @@ import sympy as sp
 from .._compile import adapted
 from .._compile._captures import Captures
 from .._control import straight
+from .._options import refuse_kernel
 from .._schedule import concrete
 from .._signals import foreseen
 from .._state import within
@@ -56,6 +57,7 @@ class Call:
     def __init__(
         self, f: Callable[..., Any], args: Sequence[Any], *, dynamic: bool, read: bool = False
     ) -> None:
+        refuse_kernel(f, "this")
         if not callable(f):
             said = f"a function is needed, not {type(f).__name__}"
             if isinstance(f, str | sp.Basic):
