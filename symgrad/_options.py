@@ -33,7 +33,7 @@ def shown(value: Any) -> str:
 
 
 def as_flag(value: Any, what: str, *, or_none: bool = False) -> bool:
-    """Return True or False; 0 and 1 count as these. ``or_none``: None is taken before."""
+    """Return True or False; 0 and 1 count as these. ``or_none``: the caller takes None, too."""
     if isinstance(value, (bool, np.bool_)) or (type(value) is int and value in (0, 1)):
         return bool(value)
     words = "True, False or None" if or_none else "True or False"
@@ -92,7 +92,7 @@ def as_number(value: Any, what: str) -> float:
 
 
 def as_truth(value: Any, what: str) -> bool:
-    """Return what a condition is: True or False, of anything with one truth value."""
+    """Return what a condition is: True or False, of anything that is one boolean."""
     try:
         return bool(value)
     except (TypeError, ValueError):  # arrays of several elements, symbols
