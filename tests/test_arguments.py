@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import pickle
 from collections.abc import Callable
@@ -157,3 +158,77 @@ def test_lists_and_integers_are_as_what_was_compiled() -> None:
         g(np.array([1, 2]), 3)
     with pytest.raises(TypeError):
         g([1, "a"], 3)
+
+
+# ---------------------------------------------------------------- depth
+
+
+@dataclasses.dataclass
+class Link:
+    """A list that is linked by hand."""
+
+    value: float
+    rest: Any
+
+
+def _nested(kind: str, depth: int) -> Any:
+    value: Any = 3.0
+    for _ in range(depth):
+        value = {
+            "tuple": lambda x: (x,), "list": lambda x: [x, "end"], "numbers": lambda x: [x],
+            "dict": lambda x: {"w": x}, "dataclass": lambda x: Link(2.0, x),
+        }[kind](value)  # fmt: skip
+    return value
+
+
+def _sum(value: Any) -> Any:
+    """Return the sum of squares of all numbers in a nested value."""
+    if isinstance(value, Link):
+        return value.value**2 + _sum(value.rest)
+    if isinstance(value, dict):
+        return sum(map(_sum, value.values()))
+    if isinstance(value, (tuple, list)):
+        return sum(map(_sum, value))
+    return 0.0 if isinstance(value, str) else np.sum(value**2)
+
+
+@pytest.mark.parametrize("kind", ["tuple", "list", "dict", "dataclass"])
+def test_deep_containers(kind: str) -> None:
+    """A hundred levels work, six hundred are refused with the depth that is allowed."""
+    value = _nested(kind, 100)
+    found = sg.grad(_sum)(value)
+    while not isinstance(found, np.floating | float):
+        found = found.rest if kind == "dataclass" else found["w"] if kind == "dict" else found[0]
+    assert found == 6.0
+    calls: tuple[Callable[[Any], Any], ...] = (
+        sg.grad(_sum), sg.compile(_sum), lambda x: sg.verify(_sum, x),
+        lambda x: sg.jvp(_sum, (x,), (x,)), lambda x: sg.formula(_sum, x),
+    )  # fmt: skip
+    for transformed in calls:
+        with pytest.raises(ArgumentError, match="nested more than 150 containers deep"):
+            transformed(_nested(kind, 600))
+
+
+@pytest.mark.parametrize("depth", [70, 600])
+def test_lists_of_more_axes_than_arrays_have(depth: int) -> None:
+    if depth < 100:
+        found = sg.grad(_sum)(_nested("numbers", depth))
+        for _ in range(depth):
+            (found,) = found
+        assert found == 6.0
+    else:
+        with pytest.raises(ArgumentError, match="150 containers deep"):
+            sg.grad(_sum)(_nested("numbers", depth))
+
+
+def test_containers_that_contain_themselves() -> None:
+    items: list[Any] = [1.0]
+    items.append(items)
+    named: dict[str, Any] = {"w": 1.0}
+    named["again"] = named
+    for value in (items, named, Link(1.0, items)):
+        for f in (sg.compile(_sum), sg.grad(_sum)):
+            with pytest.raises(ArgumentError, match="may contain itself"):
+                f(value)
+    with pytest.raises(ArgumentError, match="may contain itself"):
+        sg.compile(lambda x: items)(1.0)

@@ -381,7 +381,7 @@ def test_functions_that_are_none() -> None:
 
 
 def test_jacobian_options() -> None:
-    with pytest.raises(ArgumentError, match="mode is one of auto, forward, reverse, not 'fwd'"):
+    with pytest.raises(ArgumentError, match="mode is 'auto', 'forward' or 'reverse', not 'fwd'"):
         sg.jacobian(np.sin, mode="fwd")
     error = raises(sg.jacobian, lambda x: np.argsort(x) if x is None else np.argmax(x), x5)
     says(error, ArgumentError, "Jacobian", "int64")

@@ -224,7 +224,7 @@ def test_a_solver_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=r"symgrad\[ipopt\]"):
         sg.nlp(f, None, np.ones(3)).solve()
-    with pytest.raises(ArgumentError, match="solver is one of"):
+    with pytest.raises(ArgumentError, match="solver is 'cyipopt', 'ipyopt'"):
         sg.nlp(f, None, np.ones(3)).solve(solver="best")
 
 

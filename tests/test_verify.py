@@ -469,7 +469,7 @@ def test_mistaken_calls(args: Any, options: Any, message: str) -> None:
 @pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("name", ["points", "samples", "digits", "seed"])
 def test_counts_are_whole_numbers(name: str) -> None:
-    with pytest.raises(ArgumentError, match=f"{name} is a whole number, not 1.5"):
+    with pytest.raises(ArgumentError, match=f"verify: {name} is an integer, not 1.5"):
         sg.verify(np.sin, domain=(0.0, 1.0), **{name: 1.5})
 
 

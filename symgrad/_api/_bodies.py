@@ -18,6 +18,7 @@ import numpy as np
 from .._broadcast import show
 from .._forward import push_forward
 from .._graph import Literal, Node
+from .._options import shown
 from .._reverse import pull_back
 from .._series import Series
 from .._trace import Complex, Traced, Tree, as_node, collect, flatten_traced, require_traced
@@ -161,6 +162,10 @@ def jet_body(function: Callable[..., Any]) -> Callable[..., Any]:
                 found.append(zeros_like(node) if term is None else term)
         closed = opened.close(found)
         rows = [closed[i : i + len(nodes)] for i in range(0, len(closed), len(nodes) or 1)]
+        if not rows:
+            raise ArgumentError(
+                f"jet: the function returns no number or array, but {shown(opened.result)}"
+            )
         first, *terms = (_nested(row, tree, leaves) for row in rows)
         return first, terms
 

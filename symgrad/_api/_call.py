@@ -16,6 +16,7 @@ import sympy as sp
 from .._compile import adapted
 from .._compile._captures import Captures
 from .._control import straight
+from .._options import refuse_kernel
 from .._schedule import concrete
 from .._signals import foreseen
 from .._state import within
@@ -58,6 +59,7 @@ class Call:
         self, f: Callable[..., Any], args: Sequence[Any], *, dynamic: bool, read: bool = False,
         exact: bool = False,
     ) -> None:  # fmt: skip
+        refuse_kernel(f, "this")
         if not callable(f):
             said = f"a function is needed, not {type(f).__name__}"
             if isinstance(f, str | sp.Basic):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._ops import callback
+from .._options import as_text
 from .._state import now
 from .._trace import argument_name, is_value
 from ..errors import ArgumentError
@@ -104,6 +105,7 @@ def debug_print(x: Any, label: str = "") -> Any:
     squares: [1. 4.]
     array([ 4., 32.])
     """
+    as_text(label, "debug_print: label")
     before = f"{label}: " if label else ""
 
     def shown(value: Any) -> Any:
@@ -122,7 +124,10 @@ def _array(value: Any, what: str) -> Any:
     if hasattr(type(value), "__symgrad_bind__"):
         return value
     if isinstance(value, (bool, np.bool_)) or is_value(value):
-        return np.asarray(value)
+        try:
+            return np.asarray(value)
+        except ValueError:
+            raise ArgumentError(f"pure_callback: {what} is a ragged list") from None
     raise ArgumentError(
         f"pure_callback: {what} is an array or a number, not {type(value).__name__}"
     )

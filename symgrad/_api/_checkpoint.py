@@ -12,6 +12,7 @@ import numpy as np
 
 from .._compile import P, R
 from .._control import build_branch
+from .._options import refuse_kernel
 from .._pickles import Travels
 from .._state import now
 from .._trace import Traced, as_node, flatten
@@ -47,6 +48,7 @@ def checkpoint(fun: Callable[P, R]) -> Callable[P, R]:
     """
     if not callable(fun):
         raise ArgumentError(f"checkpoint takes a function, not {type(fun).__name__}")
+    refuse_kernel(fun, "checkpoint")
     return _Checkpointed(fun)
 
 

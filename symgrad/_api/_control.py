@@ -6,7 +6,6 @@ exactly what they compute inside.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -15,10 +14,12 @@ import numpy as np
 from .._broadcast import show
 from .._control import build_branch, build_count, build_scan, build_while
 from .._graph import Node
+from .._options import as_count, as_flag, as_function, as_items, as_truth
 from .._shapes import Dimension, Size, as_dim, as_size, same
 from .._state import now
 from .._trace import LEAF, Traced, flatten
 from .._trace._known import known_number
+from .._trace._signature import as_leaf
 from ..errors import ArgumentError, ShapeError
 from ._checkpoint import as_bytes
 
@@ -77,10 +78,12 @@ def scan(
     >>> sg.compile(compound)(np.array([0.1, 0.2, 0.05]))
     (np.float64(138.6), array([100., 110., 132.]))
     """
+    as_function(f, "scan: f")
+    reverse = as_flag(reverse, "scan: reverse")
     limit = as_bytes(memory, "scan")
     count = _steps(xs, length)
     if now().guards is not None:
-        return build_scan(f, init, xs, as_dim(count), bool(reverse), limit)
+        return build_scan(f, init, xs, as_dim(count), reverse, limit)
     carry, rows = init, []
     leaves, tree = flatten(xs)
     for i in reversed(range(count)) if reverse else range(count):
@@ -127,6 +130,7 @@ def fori_loop(
     >>> sg.value_and_grad(newton)(2.0)
     (np.float64(1.414214), np.float64(0.353553))
     """
+    as_function(body_fun, "fori_loop: body_fun")
     limit = as_bytes(memory, "fori_loop")
     lower, upper = _bound(lower, "lower"), _bound(upper, "upper")
     if now().guards is None:
@@ -189,12 +193,14 @@ def while_loop(
     >>> sg.grad(lambda x: halvings(x)[0])(10.0)
     np.float64(0.0625)
     """
+    as_function(cond_fun, "while_loop: cond_fun")
+    as_function(body_fun, "while_loop: body_fun")
     limit = as_bytes(memory, "while_loop")
     if now().guards is not None:
         result: T = build_while(cond_fun, body_fun, init_val, limit)
         return result
     value = init_val
-    while cond_fun(value):
+    while as_truth(cond_fun(value), "while_loop: the result of cond_fun"):
         value = body_fun(value)
     return value
 
@@ -228,12 +234,15 @@ def cond(pred: Any, true_fun: Callable[..., T], false_fun: Callable[..., T], *op
     >>> sg.grad(f)(4.0), sg.grad(f)(-4.0)
     (np.float64(0.25), np.float64(-1.0))
     """
+    as_function(true_fun, "cond: true_fun")
+    as_function(false_fun, "cond: false_fun")
     if isinstance(pred, Traced):
         _check_single(pred, "cond", "pred")
         truth: Any = pred if pred.dtype == np.bool_ else np.not_equal(pred, 0)
         result: T = _chosen("cond", truth.astype(np.int64), (false_fun, true_fun), operands)
         return result
-    return true_fun(*operands) if pred else false_fun(*operands)
+    chosen = as_truth(pred, "cond: pred")
+    return (true_fun if chosen else false_fun)(*operands)
 
 
 def switch(index: Any, branches: Sequence[Callable[..., T]], *operands: Any) -> T:
@@ -260,7 +269,9 @@ def switch(index: Any, branches: Sequence[Callable[..., T]], *operands: Any) -> 
     >>> sg.grad(f, argnums=1)(np.int64(1), 0.5) == -np.sin(0.5)
     np.True_
     """
-    functions = tuple(branches)
+    functions = as_items(branches, "switch: branches", "functions")
+    for k, function in enumerate(functions):
+        as_function(function, f"switch: branches[{k}]")
     if not functions:
         raise ArgumentError("switch: there is no branch to choose")
     if isinstance(index, Traced):
@@ -270,7 +281,9 @@ def switch(index: Any, branches: Sequence[Callable[..., T]], *operands: Any) -> 
         within = np.clip(index.astype(np.int64), 0, len(functions) - 1)
         result: T = _chosen("switch", within, functions, operands)
         return result
-    return functions[min(max(operator.index(index), 0), len(functions) - 1)](*operands)
+    known = as_count(index, "switch: index", None)
+    chosen: Callable[..., T] = functions[min(max(known, 0), len(functions) - 1)]
+    return chosen(*operands)
 
 
 # ---------------------------------------------------------------- arguments
@@ -305,12 +318,7 @@ def _bound(value: Any, name: str) -> Any:
         return value if known is None else int(known)
     if isinstance(value, Size):
         return value
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ArgumentError(
-            f"fori_loop: {name} is an integer, not {type(value).__name__}"
-        ) from None
+    return as_count(value, f"fori_loop: {name}", None)
 
 
 def _steps(xs: Any, length: Any) -> Any:
@@ -322,6 +330,8 @@ def _steps(xs: Any, length: Any) -> Any:
         (name, leaf) for name, leaf in zip(names, leaves, strict=True) if leaf is not None
     ]
     for name, leaf in nodes:
+        if not hasattr(type(leaf), "__symgrad_bind__"):
+            as_leaf(leaf, f"scan: {name}")
         shape = leaf.node.shape if isinstance(leaf, Traced) else np.shape(leaf)
         if not shape:
             raise ShapeError(f"scan: {name} is a number; it needs an axis to go along")
@@ -344,6 +354,12 @@ def _stacked(rows: Sequence[Any]) -> Any:
         return None
     columns = [flatten(row)[0] for row in rows]
     tree = flatten(rows[0])[1]
+    if any(flatten(row)[1] != tree for row in rows):
+        raise ArgumentError("scan: f returns results of another structure in other steps")
+    for column in zip(*columns, strict=True):
+        shapes = {np.shape(row) for row in column}
+        if len(shapes) > 1:
+            raise ShapeError(f"scan: a result has other shapes in other steps: {sorted(shapes)}")
     return tree.unflatten(
         None if column[0] is None else np.stack(column) for column in zip(*columns, strict=True)
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Generic
 
@@ -15,6 +14,7 @@ from .._compile import R
 from .._control import ByPullback, ByTangent, Slopes, build_custom
 from .._control._values import Values
 from .._op import registry
+from .._options import as_count, as_function
 from .._pickles import Travels
 from .._state import now
 from .._trace import Traced, flatten
@@ -59,7 +59,8 @@ class _Custom(Travels, Generic[R]):
         given = (
             nondiff_argnums if isinstance(nondiff_argnums, (tuple, list)) else (nondiff_argnums,)
         )
-        self.static = tuple(map(operator.index, given))
+        what = f"{self.what}: nondiff_argnums"
+        self.static = tuple(as_count(k, what, None) for k in given)
         #: The function as a step of eager computations, by the structure of its arguments.
         self.steps: dict[Any, Any] = {}
         functools.update_wrapper(self, fun)
@@ -173,7 +174,8 @@ class custom_vjp(_Custom[R]):  # noqa: N801  JAX's name
             ``bwd(residual, ct) -> cotangents``: a tuple with one entry for each argument,
             None for zero.
         """
-        self.fwd, self.bwd = fwd, bwd
+        self.fwd = as_function(fwd, "defvjp: fwd")
+        self.bwd = as_function(bwd, "defvjp: bwd")
 
     def require_rule(self) -> None:
         """Raise if the rule is not given yet."""
@@ -232,7 +234,7 @@ class custom_jvp(_Custom[R]):  # noqa: N801  JAX's name
 
     def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
         """Give the rule ``jvp(primals, tangents) -> (result, tangent)``; return it."""
-        self.jvp = jvp
+        self.jvp = as_function(jvp, "defjvp: jvp")
         return jvp
 
     def defjvps(self, *slopes: Callable[..., Any] | None) -> None:
@@ -240,6 +242,9 @@ class custom_jvp(_Custom[R]):  # noqa: N801  JAX's name
 
         The terms are added; None stands for zero.
         """
+        for k, slope in enumerate(slopes):
+            if slope is not None:
+                as_function(slope, f"defjvps: the rule of argument {k}")
         self.jvp = functools.partial(_added, self, slopes)
 
     def require_rule(self) -> None:

@@ -15,6 +15,7 @@ from sympy.printing.numpy import NumPyPrinter
 from .._late import special
 from .._op import Code, Composed, Emit, Evidence, Map, Op, Partials, Real, Words, registry
 from .._op import define as define_op
+from .._options import as_items, as_text, shown
 from .._runtime import bind_function
 from .._shapes import as_expr
 from .._trace import evaluate
@@ -69,17 +70,28 @@ def define(
     >>> sg.grad(lambda w: np.sum(gauss(np.array([0.0, 1.0]), w)))(1.0)
     np.float64(0.606531)
     """
-    if not str(name).isidentifier() or not name[0].isupper():
-        raise ArgumentError(f"define: the name is CamelCase text, not {name!r:.40}")
+    if not as_text(name, "define: the name").isidentifier() or not name[0].isupper():
+        raise ArgumentError(f"define: the name is CamelCase text, not {shown(name)}")
     if not callable(function):
         raise ArgumentError(f"define: {name} needs a function, not {type(function).__name__}")
     _forget(name)
     compiled = hasattr(function, "py_func")
-    count = len(inspect.signature(getattr(function, "py_func", function)).parameters)
-    sets = tuple(domain) if domain is not None else (Real,) * count
+    try:
+        count = len(inspect.signature(getattr(function, "py_func", function)).parameters)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"define: {name} needs a function whose parameters can be read, not "
+            f"{shown(function)}: write lambda x: f(x)"
+        ) from None
+    sets = (Real,) * count
+    if domain is not None:
+        sets = as_items(domain, f"define: domain of {name}", "SymPy sets")
+    for one in sets:
+        if not isinstance(one, sp.Set):
+            raise ArgumentError(f"define: domain= has a SymPy set an argument, not {shown(one)}")
     if len(sets) != count:
         raise ArgumentError(f"define: {name} has {count} arguments, domain= has {len(sets)} sets")
-    pairs = tuple(samples)
+    pairs = as_items(samples, f"define: samples of {name}", "numbers, low and high, or of pairs")
     rule = None if partials is None else Partials(_listed(partials))
     make = _machine if compiled else _formula
     record, code = make(name, function, sets, rule)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from .._compile import Function, c_names
 from .._export import c_source
+from .._options import as_path, refuse_kernel
 from ..errors import ArgumentError
 from ._transforms import compile
 
@@ -68,9 +68,11 @@ def export_c(
             f"export_c takes a function and its arguments, not {type(f).__name__}: write "
             "sg.export_c(f, x), not sg.export_c(f(x))"
         )
+    refuse_kernel(f, "export_c")
+    target = None if path is None else as_path(path, "export_c: path")
     function = f if isinstance(f, Function) else compile(f)
     own, title = c_names(function)
-    text = c_source(function.program(*args), name or own, title)
-    if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+    text = c_source(function.program(*args), own if name is None else name, title)
+    if target is not None:
+        target.write_text(text, encoding="utf-8")
     return text

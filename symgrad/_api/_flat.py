@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._options import shown
 from .._trace import Tree, flatten
 from ..errors import ArgumentError, DTypeError, ShapeError
 
@@ -33,7 +34,10 @@ class Flat:
         arrays = []
         self.names = list(self.tree.paths(what))
         for leaf, name in zip(leaves, self.names, strict=True):
-            array = np.asarray(leaf)
+            try:
+                array = np.asarray(leaf)
+            except ValueError:
+                raise ArgumentError(f"{name} is a ragged list: {shown(leaf)}") from None
             if array.dtype.kind not in "fiu":
                 raise DTypeError(f"{name} is to be real numbers, not {array.dtype}")
             arrays.append(array.astype(float))
@@ -76,6 +80,7 @@ class Flat:
             If it is another structure, or its arrays have other shapes.
         """
         leaves, tree = flatten(value)
+        leaves = [as_vector(leaf, what) for leaf in leaves]
         shapes = [np.shape(leaf) for leaf in leaves]
         if tree.leaves != self.tree.leaves or shapes != self.shapes:
             raise ShapeError(f"{what} has arrays of shapes {shapes}, not {self.shapes}")
@@ -89,6 +94,14 @@ class Flat:
         return whole
 
 
+def as_vector(value: Any, what: str) -> Any:
+    """Return a vector of real numbers as an array of floats."""
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{what} is a vector of real numbers, not {shown(value)}") from None
+
+
 def _spread(tree: Tree, value: Any, parts: Iterator[Any], whole: Any, what: str) -> None:
     """Write bounds into ``whole``; None and nan leave what is there."""
     if tree.kind == "leaf" or value is None or isinstance(value, (int, float, np.number)):
@@ -99,7 +112,7 @@ def _spread(tree: Tree, value: Any, parts: Iterator[Any], whole: Any, what: str)
             except (TypeError, ValueError):
                 raise ShapeError(
                     f"the {what} bound of {name} is to be numbers of shape {shape}, not "
-                    f"{value!r:.60} of shape {np.shape(value)}"
+                    f"{shown(value)}"
                 ) from None
             whole[part] = np.where(np.isnan(spread), whole[part], spread)
         return
@@ -132,7 +145,7 @@ def limits_of(what: Flat, given: Any, default: tuple[float, float], name: str) -
     if solvers is not None and isinstance(given, solvers.Bounds):
         given = given.lb, given.ub
     if not (isinstance(given, (tuple, list)) and len(given) == 2):
-        raise ArgumentError(f"nlp: {name} is a pair, (lower, upper), not {given!r:.60}")
+        raise ArgumentError(f"nlp: {name} is a pair, (lower, upper), not {shown(given)}")
     lower = what.spread(given[0], -np.inf, "lower")
     upper = what.spread(given[1], np.inf, "upper")
     if what.size == 2 and all(isinstance(x, (tuple, list)) and len(x) == 2 for x in given):

@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Input, warn_user
+from .._options import shown
 from .._show import derived, paths
 from .._symbolic import (
     Elements,
@@ -24,6 +25,7 @@ from .._symbolic import (
     sympy_depth,
 )
 from .._symbolic import latex as latex_of
+from .._trace import Tree
 from ..errors import ArgumentError, SimplificationWarning
 from ._call import Call, arrays_read_by
 from ._sparse import SparseFunction
@@ -66,6 +68,8 @@ def symbolic(f: Callable[..., Any], *args: Any) -> Any:
     Sum(A[i, j]*x[j], (j, 0, m - 1))
     """
     call, path = _read(f, args)
+    _require_formula(call)
+    _refuse_pairs(call.graph.tree, "the function returns")
     patience = Patience.of_a_reader()
     return call.graph.pack(patience.required(lambda: _written(call, path, patience)))
 
@@ -130,7 +134,10 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
     -sin(x)
     """
     call, before = _read(f, args)
+    _require_formula(call)
+    _refuse_pairs(call.graph.tree, "the function returns")
     tree, leaves = call.argument(wrt)
+    _refuse_pairs(tree, f"the argument {wrt!r} is")
     _refuse_static(call, leaves, wrt)
     patience = Patience.of_a_reader()
     inputs = [_real_input(call, leaf) for leaf in leaves]
@@ -225,6 +232,7 @@ def formula(
         return blocks_formula(f, args)
     inner, steps = derived(f)
     call = Call(inner if steps else f, args, dynamic=True, read=True)
+    _require_formula(call)
     found = [(_inputs(call, argnums), times) for argnums, times, _ in steps]
     if wrt is None:
         _undifferentiated(order)
@@ -270,22 +278,48 @@ def _inputs(call: Call, several: Sequence[Any]) -> dict[Input, None]:
     return inputs
 
 
+def _require_formula(call: Call) -> None:
+    """Raise for a function that returns no number or array."""
+    if not call.graph.outputs:
+        kinds = {type(leaf[0]).__name__ for leaf in call.graph.leaves if isinstance(leaf, tuple)}
+        raise ArgumentError(
+            f"a formula is one of numbers or arrays, and the function returns "
+            f"{' and '.join(sorted(kinds)) or 'nothing'}"
+        )
+
+
+def _refuse_pairs(tree: Tree, what: str) -> None:
+    """Raise for complex numbers, which are pairs of real ones in formulas."""
+    if not tree.kinds.isdisjoint(("complex", "packed")):
+        raise ArgumentError(
+            f"{what} complex, and is not one SymPy expression. Write instead: sg.formula(f, *args, "
+            "wrt=wrt), which prints real and imaginary parts, or a function of real arguments that "
+            "returns z.real"
+        )
+
+
 def elements_in(call: Call) -> Elements:
     """Return the elements of a function's steps, constant arrays under the names of the code."""
     return elements_of(call.graph, arrays_read_by(call.function))
 
 
+#: Formulas of higher orders are too large to be read.
+MOST_ORDERS = 1000
+
+
 def _undifferentiated(order: int) -> None:
     """Raise an error if an order is given, but nothing to differentiate by."""
-    if order != 1:
+    if type(order) is not int or order != 1:
         raise ArgumentError(
-            f"order={order!r} counts derivatives, but not by what: say wrt=, as in wrt=0"
+            f"order={shown(order)} counts derivatives, but not by what: say wrt=, as in wrt=0"
         )
 
 
 def _checked(order: Any) -> int:
-    if not isinstance(order, int) or order < 1:
-        raise ArgumentError(f"order counts the derivatives: 1, 2, ..., not {order!r}")
+    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
+        raise ArgumentError(f"order counts the derivatives: 1, 2, ..., not {shown(order)}")
+    if order > MOST_ORDERS:
+        raise ArgumentError(f"order counts the derivatives, at most {MOST_ORDERS}")
     return order
 
 

@@ -6,15 +6,18 @@ import contextlib
 import inspect
 import keyword
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from .._options import as_items, shown
 from .._pickles import call_again
-from .._shapes import as_expr
+from .._shapes import Size, as_expr
 from .._symbolic import refuse_large_numbers
 from .._trace import evaluate
+from .._trace._tree import DEEPEST, Pair
 from ..errors import ArgumentError
 
 
@@ -58,7 +61,10 @@ def from_sympy(
     >>> float(sg.grad(f)(0.0, 3.0))
     -3.0
     """
-    listed = [symbols] if isinstance(symbols, (sp.Symbol, str)) else list(symbols)
+    one = isinstance(symbols, (sp.Symbol, str))
+    listed = (
+        [symbols] if one else as_items(symbols, "from_sympy: symbols", "SymPy symbols or names")
+    )
     flat = _leaves(expressions)
     for leaf in flat:
         refuse_large_numbers(leaf)
@@ -98,6 +104,9 @@ class _Formula:
                 f"the formula takes {len(self._arguments)} values "
                 f"({', '.join(map(str, self._arguments))}), not {len(values)}"
             )
+        for symbol, value in zip(self._arguments, values, strict=True):
+            if type(value) is not float and not _is_numeric(value):
+                raise ArgumentError(f"{symbol} is a number or an array, not {shown(value)}")
         given = dict(zip(self._arguments, values, strict=True))
         with np.errstate(all="ignore") if self._quiet else contextlib.nullcontext():
             return _compute(self._expressions, given)
@@ -106,9 +115,24 @@ class _Formula:
         return call_again(_Formula, (self._expressions, self._arguments), {})
 
 
-def _leaves(expressions: Any) -> list[Any]:
+def _is_numeric(value: Any) -> bool:
+    """Tell whether a formula can be computed of a value: a number, an array, traced or not."""
+    if hasattr(type(value), "__symgrad_bind__") or isinstance(value, (Number, sp.Expr, Size, Pair)):
+        return True
+    if isinstance(value, (type, sp.MatrixBase)) or not hasattr(value, "__array__"):
+        return False
+    dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
+    return getattr(dtype, "kind", "") in set("biufc")
+
+
+def _leaves(expressions: Any, depth: int = 0) -> list[Any]:
     if isinstance(expressions, (tuple, list)):
-        return [leaf for e in expressions for leaf in _leaves(e)]
+        if depth == DEEPEST:
+            raise ArgumentError(
+                f"from_sympy: expressions are nested more than {DEEPEST} lists deep; one may "
+                "contain itself"
+            )
+        return [leaf for e in expressions for leaf in _leaves(e, depth + 1)]
     if isinstance(expressions, str):
         raise ArgumentError(
             "from_sympy takes SymPy expressions, not text: write "
@@ -116,12 +140,13 @@ def _leaves(expressions: Any) -> list[Any]:
         )
     if isinstance(expressions, sp.MatrixBase):
         return list(expressions)
-    try:
-        return [as_expr(expressions)]
-    except sp.SympifyError:
-        raise ArgumentError(
-            f"from_sympy takes SymPy expressions, not {type(expressions).__name__}"
-        ) from None
+    found = None
+    if not hasattr(type(expressions), "__symgrad_bind__"):  # tensors count as numbers
+        with contextlib.suppress(sp.SympifyError, TypeError, RecursionError):
+            found = as_expr(expressions)
+    if found is None:
+        raise ArgumentError(f"from_sympy takes SymPy expressions, not {type(expressions).__name__}")
+    return [found]
 
 
 def _match(symbol: sp.Symbol | str, free: set[sp.Symbol]) -> sp.Symbol:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._compile import Function, loaded
+from .._options import as_items, as_text
 from .._pickles import call_again
 from .._runtime import origin_of, structures, universal
 from .._shapes import as_dim
@@ -92,7 +93,7 @@ def gufunc(
     inputs, outputs = _axes(f, signature)
     _check_arguments(f, len(inputs))
     nin, nout = len(inputs), len(outputs)
-    said = [_every(c, nin, nout) for c in "fd"] if types is None else list(types)
+    said = [_every(c, nin, nout) for c in "fd"] if types is None else _words(types)
     loops = [_chars(text, nin, nout) for text in said or [""]]
     core = written(inputs, outputs)
     found = in_trace(f, signature or core, loops)
@@ -107,11 +108,17 @@ def gufunc(
     return made
 
 
+def _words(types: Any) -> list[str]:
+    """Return the types of loops, each as text."""
+    listed = as_items(types, "gufunc: types", "text such as 'dd->d'")
+    return [as_text(x, "gufunc: one of types") for x in listed]
+
+
 def _axes(f: Callable[..., Any], signature: str | None) -> tuple[Axes, Axes]:
     """Return the core axes of the arguments and of the results."""
     if signature is None:
         return [[]] * _positional(f)[0], [[]]
-    found = _SIGNATURE.fullmatch(str(signature).strip())
+    found = _SIGNATURE.fullmatch(as_text(signature, "gufunc: signature").strip())
     if found is None:
         raise ArgumentError(
             f'a signature is the axes of each argument and of each result, as "(n),(n)->()", not '

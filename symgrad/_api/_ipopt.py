@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._forks import late_module
+from .._options import as_word, shown
 from ..errors import ArgumentError, MissingExtraError
 
 #: The packages, in the order in which they are looked for, with the modules that they are.
@@ -131,14 +132,28 @@ class _Watched:
 
 def _package(name: str | None) -> tuple[str, Any]:
     """Return the name and the module of an installed package."""
-    if name is not None and name not in PACKAGES:
-        raise ArgumentError(f"solver is one of {', '.join(PACKAGES)}, not {name!r}")
+    as_word(name, (*PACKAGES, None), "solver")
     for each in PACKAGES if name is None else (name,):
         try:
             return each, late_module(PACKAGES[each])
         except ImportError:
             continue
     raise MissingExtraError(name or "ipyopt", "ipopt", "solving by IPOPT")
+
+
+def _checked(options: Any) -> dict[str, Any]:
+    """Return the options of a call; IPOPT ends the process for those that are no options."""
+    if options is None:
+        return {}
+    if isinstance(options, Mapping) and all(
+        isinstance(k, str) and k and isinstance(v, (str, int, float, np.number))
+        for k, v in options.items()
+    ):
+        return dict(options)
+    raise ArgumentError(
+        "options are IPOPT's, a dict of numbers and text by name, such as {'tol': 1e-9}, not "
+        f"{shown(options)}"
+    )
 
 
 def solve(
@@ -162,7 +177,7 @@ def solve(
     given: dict[str, Any] = {"print_level": 0, "sb": "yes"}
     if multipliers is not None:
         given.update(WARM)
-    given.update(options or {})
+    given.update(_checked(options))
     watched = _Watched(problem, callback)
     lb, ub, cl, cu = (np.clip(v, -2e19, 2e19) for v in
                       (problem.lb, problem.ub, problem.cl, problem.cu))  # fmt: skip

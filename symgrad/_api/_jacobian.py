@@ -20,6 +20,7 @@ from .._graph import Literal, Node, topological, warn_user
 from .._lanes import added_up, memory, places_throughout
 from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
 from .._ops.regions import whole
+from .._options import as_word
 from .._reverse import pull_back
 from .._rewrite import rewrite
 from .._shapes import as_dim, as_size, dim_product, guard, hint, recording, same
@@ -54,9 +55,8 @@ def jacobian_body(
     ``name`` is that of the public function. ``lanes``: whether to look for zeros; by default where
     no mode is asked for.
     """
+    as_word(mode, MODES, "mode")
     by_lanes = mode == "auto" if lanes is None else lanes
-    if mode not in MODES:
-        raise ArgumentError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
     numbers, single = positions_of(argnums)
 
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:

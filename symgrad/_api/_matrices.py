@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 from numpy.typing import NDArray
 
 from .._compile import Arrays, Differentiable, Function, P, S, Ufunc
+from .._options import as_flag, as_word
 from ..errors import ArgumentError
 from ._bodies import grad_body
 from ._jacobian import jacobian_body
@@ -96,6 +97,8 @@ def jacobian(
     (array([2., 1., 3., 2.]), 4)
     """
     check_function(f, "jacobian")
+    sparse = as_flag(sparse, "jacobian: sparse")
+    holomorphic = as_flag(holomorphic, "jacobian: holomorphic")
     keys = keys_of(f, argnums, argnames)
     if sparse:
         return _sparse(jacobian, f, f, keys, format, mode=mode, holomorphic=holomorphic)
@@ -155,6 +158,8 @@ def hessian(
            [6., 0.]])
     """
     check_function(f, "hessian")
+    sparse = as_flag(sparse, "hessian: sparse")
+    holomorphic = as_flag(holomorphic, "hessian: holomorphic")
     keys = keys_of(f, argnums, argnames)
     inner = grad_body(f, keys, False, False, "hessian", holomorphic)
     if sparse:
@@ -170,8 +175,7 @@ def _sparse(
 ) -> SparseFunction:  # fmt: skip
     if mode != "auto" or holomorphic:
         raise ArgumentError("sparse derivatives have no mode, and are of real functions")
-    if triangle not in (None, "lower"):
-        raise ArgumentError(f"triangle is 'lower' or None, not {triangle!r}")
+    as_word(triangle, ("lower", None), "triangle")
     options = {"argnums": keys, "sparse": True, "format": form}
     if triangle:
         options["triangle"] = triangle

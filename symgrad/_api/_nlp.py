@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .._options import as_function, as_items, as_number, refuse_kernel, shown
 from .._pickles import call_again
 from .._trace import Tree, flatten
 from ..errors import ArgumentError, ShapeError
 from ._at_values import remembered
-from ._flat import Flat, limits_of
+from ._flat import Flat, as_vector, limits_of
 from ._ipopt import solve
 from ._lent import Lent, lend
 from ._nlp_functions import (
@@ -60,18 +61,20 @@ class NLP:
 
     def __init__(
         self, objective: Any, constraints: Any, x0: Any,
-        bounds: Any, limits: Any, args: tuple[Any, ...],
+        bounds: Any, limits: Any, args: Sequence[Any],
     ) -> None:  # fmt: skip
         if not callable(objective):
             raise ArgumentError(f"nlp: objective is a function, not {type(objective).__name__}")
         if not (constraints is None or callable(constraints)):
             raise ArgumentError(f"nlp: constraints is a function, not {type(constraints).__name__}")
-        self.args = args
+        refuse_kernel(objective, "nlp")
+        refuse_kernel(constraints, "nlp")
+        self.args = as_items(args, "nlp: args", "further arguments")
         self._functions = objective, constraints
         self.variables = Flat(x0, "x")
         self.n, self.x0 = self.variables.size, self.variables.vector
         self.lb, self.ub = limits_of(self.variables, bounds, (-np.inf, np.inf), "bounds")
-        self._args_tree = flatten(args)[1]
+        self._args_tree = flatten(self.args)[1]
         nest, count = Nest(self._tree(self.variables.tree)), len(self.variables.parts)
         made = self._made()
         self._both = made(objective_with_gradient, nest, count)
@@ -119,7 +122,7 @@ class NLP:
             raise ShapeError("the args of the problem have become another structure")
         # Machine code takes arrays in C order.
         data = [np.ascontiguousarray(v) if np.ndim(v) else v for v in leaves]
-        return [*self.variables.arrays(np.asarray(x, float)), *data]
+        return [*self.variables.arrays(as_vector(x, "x")), *data]
 
     def objective(self, x: Any) -> float:
         """Return the objective at a vector of variables."""
@@ -160,8 +163,9 @@ class NLP:
 
     def hessian(self, x: Any, lagrange: Any, obj_factor: float) -> Any:
         """Return the entries of the Hessian of ``obj_factor * f + lagrange @ g``."""
-        weights = self.results.arrays(np.asarray(lagrange, float))
-        return self._curvature.values(*self._leaves(x), float(obj_factor), *weights)
+        factor = as_number(obj_factor, "obj_factor")
+        weights = self.results.arrays(as_vector(lagrange, "lagrange"))
+        return self._curvature.values(*self._leaves(x), factor, *weights)
 
     def solve(
         self, x0: Any = None, *, solver: str | None = None, start: Any = None,
@@ -199,7 +203,11 @@ class NLP:
         Exception
             What the functions or the callback raise, KeyboardInterrupt included.
         """
+        if callback is not None:
+            as_function(callback, "solve: callback")
         if start is not None:
+            if not isinstance(start, Mapping) or "multipliers" not in start:
+                raise ArgumentError(f"solve: start is the result of a solve, not {shown(start)}")
             vectors = [
                 shape.flat(start[name], f"start.{name}")
                 for shape, name in (
@@ -291,4 +299,4 @@ def nlp(
     """
     if x0 is None:
         raise ArgumentError("nlp: x0 says how many variables there are: give it")
-    return NLP(objective, constraints, x0, bounds, limits, tuple(args))
+    return NLP(objective, constraints, x0, bounds, limits, args)

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import __version__
 from .._graph import source_name
+from .._options import as_path
 from .._show._draw import Drawing
 from .._show._graph_view_program import program_view
 from .._show._report import Contents, Line, report_page
@@ -76,7 +77,7 @@ def report(
     >>> sg.report(np.tanh, 0.5, path=file, domain=(-3.0, 3.0), points=4) == file
     True
     """
-    target = Path(_file_name(f) if path is None else path)
+    target = Path(_file_name(f)) if path is None else as_path(path, "report: path")
     if target.suffix.lower() not in (".html", ".htm"):
         raise ArgumentError(f"a report is a page: path={str(path)!r} should end in .html")
     args = args or (() if domain is None else middle(f, domain))

@@ -18,6 +18,7 @@ import numpy as np
 from .._compile import Call, Function, P, Specialization
 from .._forks import late_module, undisturbed
 from .._graph import Node
+from .._options import as_word
 from .._runtime import MISS
 from .._shapes import Size, as_size
 from .._state import PLAIN, now
@@ -45,8 +46,7 @@ class SparseFunction(Function[P, Any]):
     """
 
     def __init__(self, *args: Any, form: str, **options: Any) -> None:
-        if form not in FORMATS:
-            raise ArgumentError(f"format is one of {', '.join(FORMATS)}, not {form!r}")
+        as_word(form, tuple(FORMATS), "format")
         self._form = form
         self._last: Plan | None = None
         #: The compiled function of the last call, what it takes behind the arguments, the plan.

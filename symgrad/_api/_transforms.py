@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compile import Differentiable, Function, P, R, Ufunc, X
+from .._options import as_flag, refuse_kernel
 from ..errors import ArgumentError
 from ._bodies import grad_body
 from ._control_flow import Flow
@@ -22,6 +23,7 @@ from ._wrt import Keys, Names, keys_of, real_arguments
 
 def check_function(function: Any, name: str) -> None:
     """Raise if a transformation is not given a function; say how it is written."""
+    refuse_kernel(function, name)
     if not callable(function):
         raise ArgumentError(
             f"{name} takes a function, not {type(function).__name__}: write "
@@ -141,6 +143,7 @@ def compile(
             control_flow=control_flow, rounding=rounding,
         )  # fmt: skip
     check_function(f, "compile")
+    control_flow = as_flag(control_flow, "compile: control_flow")
     function = f
     options: dict[str, Any] = {
         "backend": backend, "parallel": parallel, "dynamic": dynamic, "cache": cache,
@@ -227,6 +230,8 @@ def grad(
     (np.float64(1.0), np.float64(-0.0))
     """
     check_function(f, "grad")
+    has_aux = as_flag(has_aux, "grad: has_aux")
+    holomorphic = as_flag(holomorphic, "grad: holomorphic")
     keys = keys_of(f, argnums, argnames)
     body = grad_body(f, keys, has_aux, False, "grad", holomorphic)
     options = {"argnums": keys, "has_aux": has_aux, **asked(holomorphic)}
@@ -271,6 +276,8 @@ def value_and_grad(
     (np.float64(5.0), array([2., 4.]))
     """
     check_function(f, "value_and_grad")
+    has_aux = as_flag(has_aux, "value_and_grad: has_aux")
+    holomorphic = as_flag(holomorphic, "value_and_grad: holomorphic")
     keys = keys_of(f, argnums, argnames)
     body = grad_body(f, keys, has_aux, True, "value_and_grad", holomorphic)
     options = {"argnums": keys, "has_aux": has_aux, **asked(holomorphic)}

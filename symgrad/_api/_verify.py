@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Node
+from .._options import as_count, as_number
 from .._schedule import Program
 from .._state import within
 from .._trace import Traced, as_node, substitute
@@ -27,6 +28,9 @@ Domain = Interval | Mapping[str, Interval]
 
 #: Fewer would not be exact beside a double's 17.
 LEAST_DIGITS = 30
+
+#: More would not end: mpmath's time grows with the square of the digits.
+MOST_DIGITS = 100_000
 
 
 @overload
@@ -127,8 +131,9 @@ def verify(
     """
     counts = {"digits": digits, "samples": samples, "points": points, "seed": seed}
     for name, count in counts.items():
-        if not isinstance(count, int | np.integer):
-            raise ArgumentError(f"{name} is a whole number, not {count!r:.40}")
+        as_count(count, f"verify: {name}", None)
+    as_count(digits, "verify: digits", None, MOST_DIGITS)
+    limit = as_number(limit, "verify: limit")
     if digits < LEAST_DIGITS or samples < 1:
         raise ArgumentError(
             f"verify needs at least {LEAST_DIGITS} digits and one sample, not digits={digits}, "

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._options import shown
 from .._shapes import Size
 from .._signals import foreseen
 from .._trace import Traced, as_traced, flatten
@@ -38,10 +39,21 @@ def keys_of(f: Callable[..., Any], argnums: Keys | None, argnames: Names | None)
     if argnums is None and argnames is None:
         return 0
     numbers, one = ((), True) if argnums is None else positions_of(argnums)
-    names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
+    names = () if argnames is None else _names(argnames)
     keys = tuple(_key(f, key) for key in (*numbers, *names))
     single = one and len(keys) == 1 and not isinstance(argnames, (tuple, list))
     return keys[0] if single else keys
+
+
+def _names(argnames: Any) -> tuple[str, ...]:
+    listed = argnames if isinstance(argnames, (tuple, list)) else (argnames,)
+    for name in listed:
+        if not isinstance(name, str):
+            raise ArgumentError(
+                "argnames is the name of an argument, as text, or a tuple of names, not "
+                f"{shown(argnames)}"
+            )
+    return tuple(listed)
 
 
 def _key(f: Callable[..., Any], key: Key) -> Key:
@@ -67,7 +79,7 @@ def positions_of(argnums: Any) -> tuple[tuple[Key, ...], bool]:
     except TypeError:
         raise ArgumentError(
             "argnums is the position of an argument, counted from 0, or a tuple of positions, "
-            f"not {argnums!r}"
+            f"not {shown(argnums)}"
         ) from None
 
 

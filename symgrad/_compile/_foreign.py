@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._forks import undisturbed
+from .._options import as_path
 from ._specialization import Specialization
 
 if TYPE_CHECKING:
@@ -161,7 +162,8 @@ class Foreign:
             from ._export_files import write_export  # noqa: PLC0415
         own, title = c_names(self)
         found = self._specialization(args, kwargs)
-        return write_export(found, Path(path), name or own, title, target)
+        own = own if name is None else name
+        return write_export(found, as_path(path, "export: path"), own, title, target)
 
 
 def c_names(function: Any) -> tuple[str, str]:

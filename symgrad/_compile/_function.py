@@ -13,6 +13,7 @@ from typing import Any, Generic, overload
 
 from .._forks import free_in_children
 from .._graph import apart
+from .._options import as_flag
 from .._pickles import Travels
 from .._runtime import MISS, structures
 from .._schedule import Program, concrete
@@ -32,7 +33,7 @@ from .._trace import (
     flatten,
     trace,
 )
-from ..errors import SymgradError, UnsupportedError
+from ..errors import ArgumentError, SymgradError, UnsupportedError
 from ._assignments import Assignments
 from ._call import Call, Given, without_lists
 from ._captures import Captures
@@ -55,6 +56,18 @@ from ._unfollowed import DrawnError, generators_among, no_draws
 
 #: How often a trace is begun again because another thread has changed what it reads.
 RACES = 16
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value)
+
+
+def _is_recipe(recipe: Any) -> bool:
+    """Tell whether something says how a function is made: by what, of what, with which options."""
+    return (
+        isinstance(recipe, tuple) and len(recipe) == 3 and callable(recipe[0])
+        and isinstance(recipe[1], tuple) and bool(recipe[1]) and isinstance(recipe[2], dict)
+    )  # fmt: skip
 
 
 class Function(Foreign, Travels, Generic[P, R]):
@@ -87,6 +100,11 @@ class Function(Foreign, Travels, Generic[P, R]):
         prepared: Callable[..., Any] | None = None,
         otherwise: Callable[[SymgradError], Callable[..., Any]] | None = None,
     ) -> None:
+        if not (_is_function(body) and _is_function(wraps) and _is_recipe(recipe)):
+            raise ArgumentError(
+                "a Function is made by a transformation, such as sg.compile(f) and sg.grad(f), "
+                "not by its class"
+            )
         self._body = body
         #: Of an error of tracing a batch: what computes its examples one by one, or raises it.
         self._otherwise = otherwise
@@ -95,7 +113,7 @@ class Function(Foreign, Travels, Generic[P, R]):
         self._prepared = prepared or (lambda args, kwargs: (args, kwargs))
         self._recipe = recipe
         self._backend = check_backend(backend)
-        self._dynamic, self._cache = dynamic, cache
+        self._dynamic, self._cache = as_flag(dynamic, "dynamic"), as_flag(cache, "cache")
         self._parallel = check_parallel(parallel)
         self.rounding = check_rounding(rounding)
         #: What it reads besides its arguments.

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, o
 import numpy as np
 from numpy.typing import NDArray
 
+from .._options import as_flag, as_word
 from .._signals import foreseen
 from .._state import within
-from ..errors import ArgumentError
 
 #: What is differentiated, or differentiated by, as far as its derivatives are arrays.
 Arrays: TypeAlias = float | NDArray[Any]
@@ -67,24 +67,19 @@ BACKENDS = get_args(Backend)
 
 def check_backend(name: str) -> str:
     """Return ``name`` if it is a backend, or raise."""
-    if name in BACKENDS:
-        return name
-    *others, last = map(repr, BACKENDS)
-    raise ArgumentError(f"backend is {', '.join(others)} or {last}, not {name!r}")
+    word: str = as_word(name, BACKENDS, "backend")
+    return word
 
 
 def check_parallel(choice: bool | None) -> bool | None:
     """Return ``choice`` if it is one of True, False and None, or raise."""
-    if choice not in (True, False, None):
-        raise ArgumentError(f"parallel is True, False or None, not {choice!r}")
-    return choice
+    return None if choice is None else as_flag(choice, "parallel", or_none=True)
 
 
 def check_rounding(choice: str | None) -> str | None:
     """Return ``choice`` if it is ``"numpy"`` or None, or raise."""
-    if choice not in (None, "numpy"):
-        raise ArgumentError(f"rounding is 'numpy' or None, not {choice!r}")
-    return choice
+    word: str | None = as_word(choice, ("numpy", None), "rounding")
+    return word
 
 
 def backend(name: Backend) -> AbstractContextManager[None]:

@@ -120,6 +120,11 @@ def _taken_apart(tree: Tree, name: str, scope: dict[str, Any]) -> tuple[str, str
     return f"{test} or (*{name},) != {_bound(keys, scope)}", f"{name}.values()"
 
 
+#: Levels of a result that are written as Python, whose parser takes 200 brackets around another,
+#: two for each level; what is nested deeper is put together by a function.
+MOST_WRITTEN = 50
+
+
 def make_pack(tree: Tree, leaves: Sequence[Any], count: int) -> Callable[[Any], Any] | None:
     """Return ``pack(r)`` for the output ``r``, or tuple of outputs; None if ``r`` is the result.
 
@@ -135,11 +140,16 @@ def make_pack(tree: Tree, leaves: Sequence[Any], count: int) -> Callable[[Any], 
     return pack
 
 
-def _packed(tree: Tree, leaves: Iterator[Any], names: list[str], scope: dict[str, Any]) -> str:
+def _packed(
+    tree: Tree, leaves: Iterator[Any], names: list[str], scope: dict[str, Any], depth: int = 0
+) -> str:
     if tree.kind == "leaf":
         leaf = next(leaves)
         return _bound(leaf[0], scope) if isinstance(leaf, tuple) else names[leaf]
-    parts = [_packed(child, leaves, names, scope) for child in tree.children]
+    if depth == MOST_WRITTEN:
+        flat = [_packed(Tree("leaf"), leaves, names, scope) for _ in range(tree.leaves)]
+        return f"{_bound(tree.unflatten, scope)}(({''.join(f'{x}, ' for x in flat)}))"
+    parts = [_packed(child, leaves, names, scope, depth + 1) for child in tree.children]
     inner = ", ".join(parts)
     if tree.kind == "tuple":
         return f"({inner}{',' if len(parts) == 1 else ''})"

@@ -21,7 +21,13 @@ from .._schedule import Program
 from .._shapes import evaluate_dim
 from .._state import within
 from .._trace import Graph, Signature, Tree, as_input, flatten
-from ..errors import ArgumentError, BranchError, CaptureWarning, OutOfMemoryError
+from ..errors import (
+    ArgumentError,
+    BranchError,
+    CaptureWarning,
+    DTypeError,
+    OutOfMemoryError,
+)
 from ._assignments import Assignments
 from ._cache import Entry, cached_code
 from ._layout import Layout, can_ask
@@ -356,7 +362,11 @@ class Specialization:
         found = list(values)
         for k, target in enumerate(given):
             if target is not None:
-                np.copyto(target, found[k], casting="same_kind")
+                if not np.can_cast(found[k].dtype, target.dtype, "same_kind"):
+                    raise DTypeError(
+                        f"out= has element type {target.dtype}, and the result {found[k].dtype}"
+                    )
+                np.copyto(target, found[k])
                 found[k] = target
         return self._packed(found)
 

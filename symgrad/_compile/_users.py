@@ -27,6 +27,7 @@ import numpy as np
 
 from .._runtime._universal import origin_of
 from .._signals import foreseen
+from .._trace._tree import refuse_depth
 from ._versions import version_of
 from ._whose import FIXED, NONE, installed, of_library, of_packages
 
@@ -270,20 +271,22 @@ def is_read(value: Any) -> bool:
     )
 
 
-def changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a nested value with its leaves and its dataclasses changed."""
+def changed(value: Any, change: Callable[[Any], Any], depth: int = 0) -> Any:
+    """Return a nested value with its leaves and its dataclasses changed; so many are around it."""
     kind = type(value)
+    refuse_depth(depth, kind)
+    depth += 1
     if kind in (tuple, list):
-        parts = [changed(x, change) for x in value]
+        parts = [changed(x, change, depth) for x in value]
         return value if all(map(operator.is_, parts, value)) else kind(parts)
     if kind is dict:
-        named = {k: changed(x, change) for k, x in value.items()}
+        named = {k: changed(x, change, depth) for k, x in value.items()}
         return value if all(map(operator.is_, named.values(), value.values())) else named
     new = change(value)
     if new is value and dataclasses.is_dataclass(kind):
         names = [f.name for f in dataclasses.fields(value)]
         before = [getattr(value, name) for name in names]
-        after, twin = [changed(x, change) for x in before], change(kind)
+        after, twin = [changed(x, change, depth) for x in before], change(kind)
         if twin is not kind or not all(map(operator.is_, before, after)):
             new = object.__new__(twin)
             for name, x in zip(names, after, strict=True):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._graph import Node
+from .._options import as_text
 from .._schedule import Program
 from ..errors import ArgumentError
 from ._instructions import MATH, TYPES
@@ -77,6 +78,7 @@ class Signature:
     def __init__(
         self, program: Program, name: str, title: str = "", compiled: bool = False
     ) -> None:
+        as_text(name, "the name of a C function")
         if not name.isidentifier() or not name.isascii() or name in WORDS | MATH:
             raise ArgumentError(f"{name!r} cannot be the name of a C function")
         self.program, self.name, self.title, self.compiled = program, name, title, compiled

@@ -17,6 +17,7 @@ import sympy as sp
 from sympy.codegen import cfunctions
 
 from .._late import special
+from .._options import as_items, shown
 from ..errors import ArgumentError
 
 
@@ -150,20 +151,18 @@ class Names:
         if isinstance(symbols, Mapping):
             for name, meaning in symbols.items():
                 if not isinstance(name, str) or not isinstance(meaning, sp.Expr):
-                    raise ArgumentError(f"symbols maps names to expressions, got {name!r}")
+                    raise ArgumentError(f"symbols maps names to expressions, got {shown(name)}")
                 declared[name] = meaning
             return Names(declared)
         if isinstance(symbols, str):
             symbols = symbols.replace(",", " ").split()
-        if not isinstance(symbols, Iterable):
-            raise ArgumentError(f"symbols holds names or SymPy symbols, got {symbols!r}")
-        for entry in symbols:
+        for entry in as_items(symbols, "parse: symbols", "names or SymPy symbols"):
             if isinstance(entry, sp.Symbol):
                 declared[entry.name] = entry
             elif isinstance(entry, str):
                 declared[entry] = sp.Symbol(entry, real=True)
             else:
-                raise ArgumentError(f"symbols holds names or SymPy symbols, got {entry!r}")
+                raise ArgumentError(f"symbols holds names or SymPy symbols, got {shown(entry)}")
         return Names(declared)
 
     def look_up(self, name: str) -> sp.Expr | str:

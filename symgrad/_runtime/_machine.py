@@ -93,10 +93,11 @@ def machine_of(target: str | None) -> Machine:
             target = level_of(llvm.get_host_cpu_features())
         else:
             target = "aarch64" if ARM else platform.machine()
-    if target not in MACHINES:
+    word: object = target  # of any type, as it is given
+    if not isinstance(word, str) or word not in MACHINES:
         hint = "; for others export C source, to a file that ends in .c"
-        raise ArgumentError(f"target {target!r} is not one of {', '.join(MACHINES)}{hint}")
-    return MACHINES[target]
+        raise ArgumentError(f"target {target!r:.60} is not one of {', '.join(MACHINES)}{hint}")
+    return MACHINES[word]
 
 
 def level_note(machine: Machine) -> str:

@@ -12,7 +12,6 @@ import json
 import os
 import threading
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import sympy as sp
 
 from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf
 from .._op import Bodied
+from .._options import as_path
 from .._shapes import Dim, Dimension
 from .._spell import relation_text, size_text
 from ..errors import DataError
@@ -50,7 +50,7 @@ def save(program: Steps, path: str | os.PathLike[str]) -> None:
     >>> sg.load(file)(0.0)
     np.float64(1.0)
     """
-    target = Path(path)
+    target = as_path(path, "save: path")
     text = to_json(program)
     fresh = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
     try:

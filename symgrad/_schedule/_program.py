@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import os
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import sympy as sp
 
 from .._graph import Body, as_sympy, check
+from .._options import as_path
 from ..errors import CheckError, CycleError, DataError, UnsupportedError
 from ._json import save, to_json
 from ._known import unknown
@@ -159,7 +159,7 @@ def load(path: str | os.PathLike[str]) -> Program:
     array([ 2., 10.])
     """
     try:
-        with Path(path).open("rb") as file:
+        with as_path(path, "load: path").open("rb") as file:
             data = file.read(LARGEST_FILE + 1)
         if len(data) > LARGEST_FILE:
             raise DataError(f"{path}: no symgrad program: it has more than {LARGEST_FILE} bytes")

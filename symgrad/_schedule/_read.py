@@ -25,10 +25,11 @@ from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf, Where, 
 from .._graph._laws import RULE_ERRORS, Draft, broken_law, shape_by_rule
 from .._graph._types import SUPPORTED, TOKEN
 from .._op import Bodied, registry
+from .._options import shown
 from .._shapes import Dim, Dimension, Shape, as_expr, hint, recording
 from .._spell import parse_relation, parse_size
 from .._state import within
-from ..errors import CycleError, DataError
+from ..errors import ArgumentError, CycleError, DataError
 from ._json import FORMAT, VERSION
 from ._kahn import kahn
 
@@ -70,6 +71,8 @@ def from_json(text: str) -> Saved:
     CycleError
         If steps need each other in a circle.
     """
+    if not isinstance(text, (str, bytes, bytearray)):
+        raise ArgumentError(f"from_json takes the text of a program, not {shown(text)}")
     try:
         data = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:

@@ -12,6 +12,7 @@ from .._broadcast import show
 from .._graph import Body, Node, leaf_value
 from .._op import Bodied, Op
 from .._ops.movement import by_rows
+from .._options import shown
 from .._shapes import evaluate_dim
 from .._state import now
 from ..errors import ArgumentError, BranchError, ShapeError
@@ -38,8 +39,17 @@ def bind_sizes(program: Steps, values: Sequence[Any]) -> dict[sp.Symbol, int]:
 
 
 def _sizes(program: Steps, values: Sequence[Any]) -> dict[sp.Symbol, int]:
+    if len(values) != len(program.inputs):
+        raise ArgumentError(
+            f"the program takes {len(program.inputs)} arguments "
+            f"({', '.join(x.name for x in program.inputs)}), not {len(values)}"
+        )
     for node, value in zip(program.inputs, values, strict=True):
-        if np.ndim(value) < node.ndim:
+        try:
+            ndim = np.ndim(value)
+        except ValueError:
+            raise ArgumentError(f"{node.name} is a ragged list: {shown(value)}") from None
+        if ndim < node.ndim:
             raise ShapeError(
                 f"{node.name} has shape {np.shape(value)}, expected {show(node.shape)}"
             )
@@ -138,8 +148,11 @@ def _argument(node: Node, value: Any) -> Any:
     ArgumentError
         If whole numbers or truth values are wanted, and it is others.
     """
-    found = np.asarray(value)
-    result = found.astype(node.dtype, copy=False)
+    try:
+        found = np.asarray(value)
+        result = found.astype(node.dtype, copy=False)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{node.name} is of numbers, not {shown(value)}") from None
     if node.dtype.kind in "iub" and found.dtype != node.dtype:
         whole = found.dtype.kind in "iub" or not found.size
         if not (whole and np.array_equal(result, found)):

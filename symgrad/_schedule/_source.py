@@ -22,6 +22,7 @@ import numpy as np
 
 from .._graph import Body, Constant, Iota, Literal, Node, SizeOf
 from .._op import Bodied, Code, Map, Op
+from .._options import as_text
 from .._spell import Operand, size_text, spell
 from ..errors import ArgumentError, UnsupportedError
 from ._steps import Steps, body_program
@@ -87,6 +88,7 @@ class _Writer:
         for node in program.steps:
             self._need(Code.of(node.op).helpers)
         taken = {*_RESERVED, *keyword.kwlist, *self.helpers, *self.tables}
+        as_text(name, "source: name")
         if not name.isidentifier() or name in taken:
             raise ArgumentError(f"{name!r} cannot be the name of the function in the code")
         self.names = self._names()

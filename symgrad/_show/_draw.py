@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 
 import numpy as np
 
 from .._forks import cached_property
+from .._options import as_path
 from ..errors import ArgumentError, MissingExtraError, MissingProgramError
 from ._graph_view import WHOLE, Vertex, View, cut, value_text
 from ._graph_view_fold import LIMIT, Arrow, Box, Folded, arrow_label, fold
@@ -76,7 +76,7 @@ class Drawing:
         MissingExtraError, MissingProgramError
             If the format needs Graphviz and it is not installed; nothing is written then.
         """
-        path = Path(file)
+        path = as_path(file, "draw: file")
         suffix = path.suffix.lower()
         if suffix not in SUFFIXES:
             raise ArgumentError(

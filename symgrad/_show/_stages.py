@@ -20,6 +20,7 @@ from .._compile import Function
 from .._compile._specialization import Specialization
 from .._graph import Input, Node, topological
 from .._lower._plan import Nest, Plan, plan
+from .._options import refuse_kernel, shown
 from .._pipeline import SIMPLIFYING, Pass, Roots, legal, lower, lowering, through
 from .._rewrite import RULES, rewrite
 from .._runtime import structures, vector_math_default
@@ -169,6 +170,10 @@ def show(f: Callable[..., Any], *args: Any, file: TextIO | None = None, **kwargs
             v0 = cos(x)  float64...
     """
     out = sys.stdout if file is None else file
+    if not (hasattr(out, "write") and hasattr(out, "writelines")):
+        raise ArgumentError(
+            f"show: file is an open file, such as sys.stderr or open(name, 'w'), not {shown(file)}"
+        )
     found = list(stages(f, *args, **kwargs))
     out.write(f"{found[0].title}\n")
     out.writelines(f"{line}\n" for line in found[0].lines)
@@ -179,6 +184,7 @@ def show(f: Callable[..., Any], *args: Any, file: TextIO | None = None, **kwargs
 
 def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
     """Yield the stages that :func:`show` prints; the first is the heading."""
+    refuse_kernel(f, "show")
     if not callable(f):
         raise ArgumentError(
             f"show takes a function and its arguments, not {type(f).__name__}: write "

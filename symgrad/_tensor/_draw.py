@@ -10,6 +10,7 @@ import numpy as np
 
 from .._graph import leaf_value
 from .._op import Bodied
+from .._options import refuse_kernel, shown
 from .._schedule import Program, concrete
 from .._shapes import evaluate_dim
 from .._show._draw import SUFFIXES, Drawing
@@ -84,6 +85,7 @@ def draw(
     """
     if file is None and args and _is_file(args[-1], isinstance(what, Tensor)):
         *args, file = args  # type: ignore[assignment]
+    refuse_kernel(what, "draw")
     if isinstance(what, Tensor):
         if args:
             raise ArgumentError("a tensor is drawn with the values it has: sg.draw(t, 'walk.html')")
@@ -139,8 +141,12 @@ def _of_program(program: Program, values: Sequence[Any]) -> View:
             f"the program has {len(program.inputs)} inputs "
             f"({', '.join(n.name for n in program.inputs)}), {len(values)} values were given"
         )
-    arrays = [np.asarray(getattr(v, "_data", v), n.dtype)
-              for n, v in zip(program.inputs, values, strict=True)]  # fmt: skip
+    arrays = []
+    for node, value in zip(program.inputs, values, strict=True):
+        try:
+            arrays.append(np.asarray(getattr(value, "_data", value), node.dtype))
+        except (TypeError, ValueError):
+            raise ArgumentError(f"{node.name} is of numbers, not {shown(value)}") from None
     if any(isinstance(n.op, Bodied) for n in program.steps):
         return program_view(program, arrays)  # loops: their results are no tensors
     return _replayed(program, arrays)

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from .._ops import unbroadcast
+from .._options import shown
 from .._schedule import kahn
-from ..errors import BackwardError
+from ..errors import ArgumentError, BackwardError
 from ._compiled import attempt
 from ._mode import mode
 from ._node import AccumulateGrad, Backward, Node, Value, wrap
@@ -122,6 +123,8 @@ def backward_order(tensor: Value) -> Levels:
     2: CosBackward0, SinBackward0
     3: AccumulateGrad
     """
+    if not hasattr(tensor, "edge") or isinstance(tensor, type):
+        raise ArgumentError(f"backward_order takes a tensor, not {shown(tensor)}")
     node = tensor.edge()
     if node is None:
         raise BackwardError("the tensor does not require grad and does not have a grad_fn")

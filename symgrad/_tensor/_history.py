@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._options import as_flag, shown
 from ..errors import ArgumentError, BackwardError, DTypeError, ShapeError
 from ._engine import run
 from ._node import AccumulateGrad, Backward, Node, Value, wrap
@@ -151,8 +152,11 @@ class History(Value):
                 "element 0 of tensors does not require grad and does not have a grad_fn: make "
                 "an input with requires_grad=True"
             )
+        create_graph = as_flag(create_graph, "backward: create_graph")
         given = seed(self, gradient, create_graph)
-        retain = create_graph if retain_graph is None else retain_graph
+        retain = create_graph
+        if retain_graph is not None:
+            retain = as_flag(retain_graph, "backward: retain_graph", or_none=True)
         run([node], [given], retain_graph=retain, create_graph=create_graph)
 
 
@@ -182,7 +186,10 @@ def seed(output: Value, gradient: Any, create_graph: bool) -> Any:
         array = np.empty(output.shape, output.dtype)
         array.fill(1)
         return wrap(array) if create_graph else array
-    array = np.asarray(getattr(gradient, "_data", gradient))
+    try:
+        array = np.asarray(getattr(gradient, "_data", gradient))
+    except ValueError:
+        raise ArgumentError(f"gradient is a tensor or an array, not {shown(gradient)}") from None
     if array.shape != output.shape:
         raise BackwardError(
             f"Mismatch in shape: gradient has a shape of {array.shape} and the output has a "

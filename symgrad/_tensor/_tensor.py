@@ -15,10 +15,12 @@ from .._op import registry
 from .._ops import CAST, getitem
 from .._ops.gathers import GATHER
 from .._ops.indexing import in_range
+from .._options import as_flag
 from .._trace import Complex, Traced
 from .._trace._arrays import ArrayMethods, add_operators, declines
 from .._trace._calls import call
-from ..errors import BackwardError, ShapeError
+from .._trace._tree import refuse_depth
+from ..errors import ArgumentError, BackwardError, ShapeError
 from ._composed import FOLDS, STD, VAR
 from ._inplace import InPlace
 from ._mode import mode
@@ -75,12 +77,12 @@ class Tensor(InPlace, Numbers, ArrayMethods):
         def __ge__(self, other: Any) -> Self: ...
 
     def __init__(self, data: Any, requires_grad: bool = False, name: str | None = None) -> None:
-        self._data = data if isinstance(data, np.ndarray) else np.asarray(data)
+        self._data = data if isinstance(data, np.ndarray) else _array(data)
         self._fn = self._grad = self._acc = None
         self._cell = None if self._data.flags.c_contiguous else Cell()  # ops look how it lies
         self._requires = False
         self.name = name
-        if requires_grad:
+        if requires_grad is not False and as_flag(requires_grad, "requires_grad"):
             self.requires_grad = True
 
     # ---------------------------------------------------------------- NumPy's protocols
@@ -350,14 +352,23 @@ _REPORTS = frozenset((
 ))  # fmt: skip
 
 
-def plain(value: Any) -> Any:
-    """Return a nested argument with arrays in place of tensors."""
+def _array(data: Any) -> Any:
+    """Return an array of what a tensor is made of."""
+    try:
+        return np.asarray(data)
+    except ValueError as error:
+        raise ArgumentError(f"cannot make a tensor of ragged lists: {error}") from None
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return a nested argument with arrays in place of tensors; ``depth`` containers are around."""
+    refuse_depth(depth, type(value))
     if isinstance(value, Tensor):
         return value._data
     if isinstance(value, (tuple, list)):
-        return type(value)(map(plain, value))
+        return type(value)(plain(x, depth + 1) for x in value)
     if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
+        return {k: plain(v, depth + 1) for k, v in value.items()}
     return value
 
 

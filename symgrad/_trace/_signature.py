@@ -213,7 +213,7 @@ def _hashable(leaf: Any, watched: Sequence[Any]) -> Any:
     key = type(leaf), leaf
     try:
         hash(leaf)
-    except TypeError:
+    except (TypeError, ValueError):  # ValueError: a memoryview of what can change
         if any(leaf is x for x in watched):
             return _Itself(key)
         return None

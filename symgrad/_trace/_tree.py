@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..errors import ArgumentError
 from ._labelled import Labelled, labels_of, numbers_of
 
 
@@ -124,41 +125,71 @@ NUMBERS = (int, float, complex, np.number)
 
 _PLAIN = frozenset((int, float))
 
+#: Lists nested deeper are no arrays: the most axes that NumPy knows.
+MOST_AXES = 64
 
-def is_number_list(value: Any) -> bool:
-    """Tell whether ``value`` is a non-empty list, possibly nested, of plain numbers only."""
-    if not isinstance(value, list) or not value:
+#: Containers nested deeper are refused: they contain themselves, or are lists linked by hand, whose
+#: structure takes the place of an array's in every signature.
+DEEPEST = 150
+
+
+def is_number_list(value: Any, depth: int = 1) -> bool:
+    """Tell whether ``value`` is a non-empty list, possibly nested, of plain numbers only.
+
+    ``depth`` counts the lists that it is in, and itself.
+    """
+    if not isinstance(value, list) or not value or depth > MOST_AXES:
         return False
     if _PLAIN.issuperset(map(type, value)):  # of most, a tenth of the time
         return True
     return all(
-        (isinstance(v, NUMBERS) and not isinstance(v, bool)) or is_number_list(v) for v in value
+        (isinstance(v, NUMBERS) and not isinstance(v, bool)) or is_number_list(v, depth + 1)
+        for v in value
     )
 
 
 def flatten(value: Any) -> tuple[list[Any], Tree]:
-    """Return the leaves of ``value`` and its structure."""
+    """Return the leaves of ``value`` and its structure.
+
+    Raises
+    ------
+    ArgumentError
+        If containers are nested more than :data:`DEEPEST` deep; one that contains itself is.
+    """
     leaves: list[Any] = []
-    return leaves, _flatten(value, leaves)
+    return leaves, _flatten(value, leaves, 0)
 
 
-def _flatten(value: Any, leaves: list[Any]) -> Tree:
+def refuse_depth(depth: int, kind: type) -> None:
+    """Raise if a value of some type is nested too deeply."""
+    if depth > DEEPEST:
+        raise ArgumentError(
+            f"an argument or a result is nested more than {DEEPEST} containers deep: a "
+            f"{kind.__name__} in containers, which may contain itself. Write instead: an array, "
+            "or a flat list"
+        )
+
+
+def _flatten(value: Any, leaves: list[Any], depth: int) -> Tree:
     kind = type(value)
+    if depth > DEEPEST:
+        refuse_depth(depth, kind)
+    depth += 1
     if kind is tuple:
-        return Tree("tuple", None, tuple(_flatten(v, leaves) for v in value))
+        return Tree("tuple", None, tuple(_flatten(v, leaves, depth) for v in value))
     if kind is list and not is_number_list(value):
-        return Tree("list", None, tuple(_flatten(v, leaves) for v in value))
+        return Tree("list", None, tuple(_flatten(v, leaves, depth) for v in value))
     if isinstance(value, dict):
         keys = tuple(value)
         # A defaultdict is made from its factory first.
         made = (kind, value.default_factory) if isinstance(value, defaultdict) else (kind,)
-        return Tree("dict", (*made, keys), tuple(_flatten(value[k], leaves) for k in keys))
+        return Tree("dict", (*made, keys), tuple(_flatten(value[k], leaves, depth) for k in keys))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        inner = tuple(_flatten(v, leaves) for v in value)
+        inner = tuple(_flatten(v, leaves, depth) for v in value)
         return Tree("namedtuple", (kind, kind._fields), inner)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = tuple(f.name for f in dataclasses.fields(value))
-        inner = tuple(_flatten(getattr(value, n), leaves) for n in names)
+        inner = tuple(_flatten(getattr(value, n), leaves, depth) for n in names)
         return Tree("dataclass", (kind, names), inner)
     if isinstance(value, Pair):
         leaves += (value.real, value.imag)  # type: ignore[attr-defined]

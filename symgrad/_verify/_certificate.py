@@ -7,11 +7,11 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from .._graph import Node, element_count, topological
 from .._op import Placing
+from .._options import as_path
 from ..errors import DataError
 from ._compare import Entry, figures
 from ._kinks import Kink
@@ -171,7 +171,7 @@ class Certificate:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a JSON file, for :func:`symgrad.recheck`."""
-        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+        as_path(path, "save: path").write_text(self.to_json() + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Certificate:
@@ -183,7 +183,9 @@ class Certificate:
             If the file is no certificate.
         """
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=float)
+            data = json.loads(
+                as_path(path, "recheck: path").read_text(encoding="utf-8"), parse_constant=float
+            )
             if data.pop("format") != FORMAT or data.pop("version") != VERSION:
                 raise ValueError("another format")
             rows = tuple(_row(r) for r in data.pop("rows"))

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from .._graph._types import check_dtype
+from .._options import shown
 from .._tensor._mode import default
 from .._tensor._tensor import Tensor
+from .._trace._tree import MOST_AXES
 from ..errors import ArgumentError, ShapeError
 from ._arguments import example, sizes_of
 
@@ -18,7 +20,14 @@ def _made(
 ) -> Tensor:
     """Return a tensor of a fresh array."""
     if dtype is not None:
-        array = np.asarray(array, np.dtype(dtype))
+        try:
+            kind = np.dtype(dtype)
+        except (TypeError, ValueError, RecursionError):
+            raise ArgumentError(
+                f"dtype is an element type, such as np.float64 or 'f4', not {shown(dtype)}"
+            ) from None
+        check_dtype(kind, "a tensor")
+        array = np.asarray(array, kind)
     elif floats:
         array = np.asarray(array, default.dtype)
     check_dtype(array.dtype, "a tensor")
@@ -62,7 +71,7 @@ def tensor(
     tensor([2., 4.])
     """
     if isinstance(data, (list, tuple)):
-        data = _numbers(data)
+        data = _numbers(data, 1)
     if isinstance(data, Tensor):
         array = data._data.copy()
     else:
@@ -77,10 +86,15 @@ def tensor(
     return _made(array, dtype, requires_grad, name)
 
 
-def _numbers(data: Any) -> Any:
+def _numbers(data: Any, depth: int) -> Any:
     """Nested lists, with Python numbers in place of tensors of one element."""
     if isinstance(data, (list, tuple)):
-        return [_numbers(x) for x in data]
+        if depth > MOST_AXES:
+            raise ArgumentError(
+                f"cannot make a tensor of lists nested more than {MOST_AXES} deep, the most axes "
+                "that an array can have; one may contain itself"
+            )
+        return [_numbers(x, depth + 1) for x in data]
     return data.tolist() if isinstance(data, Tensor) else data
 
 
