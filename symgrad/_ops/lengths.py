@@ -97,7 +97,7 @@ def _turn_limit(u: Any, r: Any, slope: Any, still: bool) -> Any:
 
 ALONG: Op = define(
     Map("Along", evaluate=lambda ct, u, x, r: ct * u, domain=(Real, Real, Real, NonZero),
-        types=lambda *kinds: (kinds, kinds[0]), sympy=lambda ct, u, x, r: ct * u,
+        sympy=lambda ct, u, x, r: ct * u,
         rule=Partials(lambda y, ct, u, x, r: (u, ct, None, None))),
     Code(Composed(lambda ct, u, x, r: ct * u), source=lambda ct, u, x, r: f"{ct} * {u}"),
     Evidence(samples=(0.5, 3)),
@@ -107,7 +107,7 @@ ALONG: Op = define(
 )  # fmt: skip
 OVER_LENGTH: Op = define(
     Map("OverLength", evaluate=lambda ct, r: ct * half_over(r), domain=(Real, NonZero),
-        types=lambda *kinds: (kinds, kinds[0]), sympy=lambda ct, r: ct / (2 * r),
+        sympy=lambda ct, r: ct / (2 * r),
         rule=Partials(lambda y, ct, r: (half_over(r), -2.0 * y * half_over(r)))),
     Code(Composed(lambda ct, r: ct * half_over(r)),
         source=lambda ct, r: f"{ct} * half_over({r})", helpers=(half_over,)),
@@ -119,7 +119,7 @@ OVER_LENGTH: Op = define(
 
 TURN: Op = define(
     Map("Turn", evaluate=lambda u, r: u, domain=(Real, NonZero),
-        types=lambda *kinds: (kinds, kinds[0]), sympy=lambda u, r: u,
+        sympy=lambda u, r: u,
         rule=Partials(lambda y, u, r: (1, None))),
     Code(Composed(lambda u, r: u), source=lambda u, r: f"{u}"),
     Evidence(samples=(0.5, 3)),
@@ -157,7 +157,7 @@ def _cosine_partials(s: Any, x: Any, y: Any, r: Any) -> Any:
 COSINE: Op = define(
     Map("Cosine", evaluate=lambda x, y, r: x / np.where(r == 0, r.dtype.type(1), r),
         domain=(NonZero, NonZero, NonZero), sympy=lambda x, y, r: x / r,
-        types=lambda *kinds: (kinds, kinds[0]), rule=Partials(_cosine_partials)),
+        rule=Partials(_cosine_partials)),
     Code(Composed(lambda x, y, r: x / np.where(r == 0, 1.0, r)),
         source=lambda x, y, r: f"{x} / np.where({r} == 0, 1.0, {r})"),
     Evidence(samples=(0.5, 3)),

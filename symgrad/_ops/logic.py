@@ -261,7 +261,8 @@ WHERE = define(
 
 REACHED = define(
     Map("Reached", evaluate=lambda x, mask: np.where(mask, x, x.dtype.type(0)),
-        domain=(Real, CONDITION), types=lambda x, mask: ((x, np.dtype(bool)), x),
+        domain=(Real, CONDITION),
+        types=lambda x, mask: ((np.dtype(x), np.dtype(bool)), np.dtype(x)),
         sympy=lambda x, mask: _choice(mask, x, 0), rule=Partials(lambda y, x, mask: (1, None)),
         taken=lambda y, x, mask: ((mask, True), None), fixed=True),
     Code(Composed(lambda x, mask: np.where(mask, x, 0.0)),
