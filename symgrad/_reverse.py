@@ -229,8 +229,10 @@ def _past(
     if not way.elementwise:
         value = settled(ct)
         guards = behind(ct.guard, node.shape, xs, way.support) if ct.guard else guards
-    spread = None if way.elementwise else way.support
-    parts = support.past(node, value, way.pull(Traced(value)), spread)
+    parts = way.pull(Traced(value))
+    if way.elementwise or way.support is not None:  # others may reach from each element to all
+        spread = None if way.elementwise else way.support
+        parts = support.past(node, value, parts, spread)
     return [
         _fit(Guarded(as_node(part), guard, not guard), x, inner) if x in active else None
         for part, guard, x in zip(parts, guards, way.operands, strict=True)

@@ -522,6 +522,19 @@ def test_made_arrays() -> None:
     assert found[4].dtype == np.complex64
 
 
+def test_derivatives_of_infinite_lengths() -> None:
+    for kind in (np.complex64, np.complex128):
+        z = np.array([complex(np.inf, 0), complex(-np.inf, 2), complex(-1, np.inf)], kind)
+        slopes = sg.grad(lambda z: np.sum(np.abs(z)))(z)
+        assert slopes.dtype == kind
+        np.testing.assert_array_equal(slopes, [1, -1, -1j])
+        along = np.full(3, 1 + 2j, kind)
+        np.testing.assert_array_equal(sg.jvp(np.abs, (z,), (along,))[1], [1, -1, 2])
+    parts = sg.grad(lambda p: np.hypot(*p))
+    np.testing.assert_array_equal(parts(np.array([np.inf, -2.0])), [1, 0])
+    assert np.isnan(parts(np.array([np.inf, np.inf]))).all()  # it depends on the way there
+
+
 # ---------------------------------------------------------------- the convention
 
 

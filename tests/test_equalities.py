@@ -199,3 +199,26 @@ def test_verify_compares_with_the_other_side() -> None:
         assert report.max_ulp < 4
     with pytest.warns(EqualityWarning):
         sg.verify(hue, 0.0)
+
+
+def test_equalities_asked_for_by_identity() -> None:
+    """``is True`` and ``match`` ask for Python's own True."""
+
+    def by_is(x: float) -> Any:
+        return 1.0 if (x == 0) is True else np.sin(x) / x
+
+    def by_match(x: float) -> Any:
+        match x == 0:
+            case True:
+                return 1.0
+            case _:
+                return np.sin(x) / x
+
+    for f in (by_is, by_match):
+        for x, value, first, second in ((0.0, 1.0, 0.0, -1 / 3), (1.0, np.sin(1.0), None, None)):
+            got = sg.value_and_grad(f)(x)
+            assert got[0] == value
+            first = np.cos(1.0) - np.sin(1.0) if first is None else first
+            np.testing.assert_allclose(got[1], first, rtol=1e-14, atol=1e-16)
+            second = np.sin(1.0) - 2 * np.cos(1.0) if second is None else second
+            np.testing.assert_allclose(sg.hessian(f)(x), second, rtol=1e-12)

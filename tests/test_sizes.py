@@ -451,15 +451,21 @@ def test_sizes_and_integers_share_symbols(backend: str) -> None:
 def test_static_sizes() -> None:
     seen = []
 
-    def f(x: Any) -> Any:
-        seen.append(x.shape)
+    def total(x: Any) -> Any:
         return np.sum(x, axis=0)
 
+    def f(x: Any) -> Any:
+        seen.append(x.shape)
+        return total(x)
+
     g = sg.compile(f, dynamic=False)
-    for shape in [(3, 2), (4, 2), (3, 2), (0, 2), (1, 2)]:
+    shapes = [(3, 2), (4, 2), (3, 2), (0, 2), (1, 2)]
+    for shape in shapes:
         same(g(np.ones(shape)), np.sum(np.ones(shape), axis=0))
-    assert seen == [(3, 2), (4, 2), (0, 2), (1, 2)]
+    assert seen == shapes
+    assert g.traces == 5  # the second one of (3, 2) knows that a list is only assigned to
     assert all(type(n) is int for shape in seen for n in shape)
+    g = sg.compile(total, dynamic=False)
     assert "float64[3, 2]" in str(g.program(np.ones((3, 2))))
     with pytest.raises(ValueError, match="do not fit this kernel"):
         g.kernel(np.ones((3, 2)))(np.ones((4, 2)))

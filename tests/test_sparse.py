@@ -284,6 +284,7 @@ SOME = np.array([1, 4, 5, 4])
 READ_IN_PARTS = {
     "every second": (lambda x: np.sum(np.sin((x**3)[1::2])), 4),
     "some": (lambda x: np.sum(np.sin(np.exp(x**3)[SOME])), 3),
+    "some of roots": (lambda x: np.sum(np.sqrt(np.log(x + 1))[SOME] ** 2 * x[SOME]), 3),
     "a range": (lambda x: np.sum(np.exp(np.sin(x))[1:4] ** 2), 3),
     "of a matrix": (lambda x: (y := np.exp(x.reshape(4, 2)))[0, 1] * np.sum(y[1:3, 0]), 7),
     "of products": (lambda x: np.sum(np.sin(x[:, None] * x[SOME])[2:4, 1:3]), 12),

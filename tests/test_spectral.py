@@ -164,6 +164,20 @@ def test_systems_and_lyapunov_equations_by_eigenvectors() -> None:
             np.testing.assert_allclose(once, twice, atol=1e-11)
 
 
+def test_a_decomposition_of_what_another_gives() -> None:
+    """One that is constant was gone past again where what is decomposed is made of another."""
+    a, e = np.arange(12.0).reshape(4, 3) % 5.0 + np.eye(4, 3), np.cos(np.arange(12.0)).reshape(4, 3)
+    cut = lambda f: lambda a: f(np.linalg.pinv(a)[:, :3] + np.eye(3), rcond=1e-15 * np.sum(a * a))
+    found, other = (sg.jvp(cut(f), (a,), (e,))[1] for f in (np.linalg.pinv, _inverse))
+    np.testing.assert_allclose(found, other, rtol=1e-9)
+    pulled = sg.grad(lambda a: np.sum(cut(np.linalg.pinv)(a)))(a)
+    assert np.sum(pulled * e) == pytest.approx(np.sum(other), rel=1e-9)
+
+
+def _inverse(a: Any, rcond: Any) -> Any:
+    return np.linalg.inv(a)
+
+
 def test_parameters_of_the_function_and_of_the_matrix() -> None:
     def f(s: Any) -> Any:
         w, v = np.linalg.eigh(s * np.eye(2) + (s - 1) * TURN)

@@ -24,7 +24,7 @@ from .._trace import Traced, flatten_traced
 from ._names import names_in
 from ._places import Walk
 from ._users import attributes, copied_simply, has_dictionary, named_attributes, set_attributes
-from ._whose import NONE, of_package
+from ._whose import FIXED, NONE, of_package
 
 #: How deep a value of the trace may lie in what the function keeps.
 DEPTH = 4
@@ -81,6 +81,7 @@ class Effects:
         found += [entries(scope, walk.stored) for scope in walk.scopes.values()]
         self._before = [_kept(holder) for holder in found]
         self._of_packages: list[tuple[Holder, Parts]] = []
+        self._stored = walk.stored
         self._seen = set[CodeType]()
         self._arrays = [
             (r.value, r.value.copy()) for r in walk.reads.values()
@@ -139,7 +140,23 @@ class Effects:
         for holder, before in self._before:
             now = holder.parts()
             if not same_parts(now, before):
-                yield holder, before, now
+                now = self._but_remembered(holder, before, now)
+                if not same_parts(now, before):
+                    yield holder, before, now
+
+    def _but_remembered(self, holder: Holder, before: Parts, now: Parts) -> Parts:
+        """Leave out what objects of NumPy's and SciPy's remember of themselves once it is asked.
+
+        A sparse matrix looks once whether its entries are in order.
+        """
+        home = type(holder.owner).__module__.partition(".")[0]
+        if holder.sort != "attributes" or home not in FIXED:
+            return now
+        there = {key for key, _ in before} | self._stored
+        return [
+            (key, x) for key, x in now
+            if key in there or not key.startswith("_") or isinstance(x, Traced)
+        ]  # fmt: skip
 
     def changed(self) -> bool:
         """Tell whether anything is something else than it was."""
@@ -370,7 +387,9 @@ def own_attributes(value: Any, some: AbstractSet[str] | None = None) -> Holder:
 
 def _is_ours(kind: type, name: str) -> bool:
     """Tell whether symgrad keeps an attribute: of functions that it rewrites, of its objects."""
-    return name.startswith("__symgrad_") or type(getattr(kind, name, None)) is cached_property
+    if name.startswith("__symgrad_") or type(getattr(kind, name, None)) is cached_property:
+        return True
+    return name.startswith("_") and kind.__module__.startswith("symgrad.")
 
 
 def in_cell(cell: CellType) -> Holder:

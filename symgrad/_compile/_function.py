@@ -401,7 +401,7 @@ class Function(Foreign, Travels, Generic[P, R]):
 
             made = specialized(graph, recall, captures.assignments)
             if made.assignments is not None:
-                made.alone = functools.cache(lambda: specialized(made.result_alone, None, None))
+                made.made_alone = functools.partial(specialized, recall=None, assignments=None)
             forgotten = captures.forgotten()
             if forgotten:
                 fast = self._fast

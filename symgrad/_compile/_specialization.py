@@ -110,8 +110,9 @@ class Specialization:
         self.called = False
         #: Of one without what the function assigns: the names of that.
         self.unwritten: Sequence[str] = ()
-        #: Makes it without what the function assigns.
-        self.alone: Callable[[], Specialization] = lambda: self
+        #: Makes it of the graph without what the function assigns.
+        self.made_alone: Callable[[Graph], Specialization] | None = None
+        self._alone: Specialization | None = None
 
     def _result(self, tree: Tree, leaves: Sequence[Any], ranks: Sequence[int]) -> None:
         self._ranks, self._all = ranks, (tree, leaves)
@@ -141,9 +142,9 @@ class Specialization:
 
         ``warn``: say so.
         """
-        if self.assignments is None:
+        if self.assignments is None or self.made_alone is None:
             return self
-        found = self.alone()
+        found = self._alone = self._alone or self.made_alone(self.result_alone)
         found.unwritten = self.assignments.names
         if warn:
             say_unwritten(found.unwritten, "results of this kind leave nothing behind")

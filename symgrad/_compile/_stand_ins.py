@@ -8,7 +8,6 @@ adds to it.
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -125,7 +124,8 @@ def _used(name: str) -> Callable[..., Any]:
     def use(self: StandIn, *_: Any, **__: Any) -> NoReturn:
         log_of(self).touch()
 
-    return functools.update_wrapper(use, getattr(object, name, use), assigned=("__name__",))
+    use.__name__ = name
+    return use
 
 
 #: Everything that Python and NumPy ask of types and not of objects.

@@ -105,6 +105,10 @@ def python_of(value: Any, packages: frozenset[str] = NONE) -> FunctionType | Non
     return None if fixed and not of_packages(function.__module__, packages) else function
 
 
+#: How classes in C say where an object's parts lie; as slots they read the addresses there.
+_OF_LAYOUT = frozenset(("__dictoffset__", "__vectorcalloffset__", "__weaklistoffset__"))
+
+
 def has_dictionary(value: Any) -> bool:
     """Tell whether an object has a dictionary of attributes, without asking for it."""
     return bool(type(value).__dictoffset__)
@@ -114,7 +118,8 @@ def slots_of(kind: type) -> Iterator[str]:
     """Yield the names of a class's slots."""
     for base in kind.__mro__:
         if base.__flags__ & _IN_PYTHON:
-            yield from (k for k, x in vars(base).items() if isinstance(x, MemberDescriptorType))
+            found = (k for k, x in vars(base).items() if isinstance(x, MemberDescriptorType))
+            yield from (k for k in found if k not in _OF_LAYOUT)
 
 
 def attributes(value: Any) -> Iterator[tuple[str, Any]]:

@@ -83,6 +83,8 @@ def _way_to_parts(slope: Node) -> list[Node] | None:
         if node.op.kind == "map":
             for k in _linear_in(node.op):
                 x = node.operands[k]
+                if x.dtype.kind != "f":  # a condition that is the union of parts is no sum of them
+                    continue
                 if x.shape == slope.shape and x not in seen and node.operands.count(x) == 1:
                     seen.add(x)
                     ways.append([*way, x])

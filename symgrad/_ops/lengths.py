@@ -66,6 +66,13 @@ def direction(x: Any, *others: Any) -> Any:
     return over_length(part, np.sqrt(total))
 
 
+def cosine(x: Any, y: Any, r: Any) -> Any:
+    """Return ``x/r`` for ``r = hypot(x, y)``: 0 at (0, 0), 1 or -1 where x alone is infinite."""
+    part = x / np.where(r == 0, 1.0, r).astype(r.dtype)
+    alone = (np.abs(x) == math.inf) & (np.abs(y) < math.inf)
+    return np.where(alone, np.copysign(1.0, x), part).astype(r.dtype)
+
+
 def half_over(length: Any) -> Any:
     """Return ``0.5/length``, and 0 at 0."""
     return np.where(length == 0, 0.0, 0.5 / length)
@@ -155,13 +162,12 @@ def _cosine_partials(s: Any, x: Any, y: Any, r: Any) -> Any:
 
 
 COSINE: Op = define(
-    Map("Cosine", evaluate=lambda x, y, r: x / np.where(r == 0, r.dtype.type(1), r),
-        domain=(NonZero, NonZero, NonZero), sympy=lambda x, y, r: x / r,
+    Map("Cosine", evaluate=cosine, domain=(NonZero, NonZero, NonZero), sympy=lambda x, y, r: x / r,
         rule=Partials(_cosine_partials)),
-    Code(Composed(lambda x, y, r: x / np.where(r == 0, 1.0, r)),
-        source=lambda x, y, r: f"{x} / np.where({r} == 0, 1.0, {r})"),
+    Code(Composed(cosine), source=lambda x, y, r: f"cosine({x}, {y}, {r})", helpers=(cosine,)),
     Evidence(samples=(0.5, 3)),
-    Words("x/r for r = hypot(x, y), the derivative of it.", convention="0 at (0, 0)"),
+    Words("x/r for r = hypot(x, y), the derivative of it.",
+        convention="0 at (0, 0), 1 or -1 where x alone is infinite"),
 )  # fmt: skip
 DIRECTION: Op = define(
     Map("Direction", evaluate=direction, domain=(NonZero, NonZero),

@@ -218,11 +218,14 @@ class Analysis:
         self.sums: dict[Node, Form] = {}
         self._upper: list[int] = []
         self._matrix: list[Node | None] = []
-        self.behind: set[Node] = {
+        #: Those that are gone past, which may be decompositions of what others give.
+        self.decompositions = frozenset(
             x for x in order
             if x.op.name in DECOMPOSITIONS and x not in fixed and x.dtype.kind == "f"
             and 1 not in x.operands[0].shape[-2:]
-        }  # fmt: skip
+        )  # fmt: skip
+        #: They, and what is made of them.
+        self.behind: set[Node] = set(self.decompositions)
         for node in order:
             if self.behind.isdisjoint(node.operands):
                 continue
@@ -333,10 +336,10 @@ class Analysis:
     def _base(self, node: Node) -> Form | None:
         """Return the form of values or vectors that are read from a decomposition."""
         [matrix, *more] = node.operands
-        if matrix.op.name == SINGULAR and matrix in self.behind and not more:
+        if matrix.op.name == SINGULAR and matrix in self.decompositions and not more:
             for part in singular_bases(matrix):
                 self.bases[part.node] = part
-        if matrix.op.name == SYMMETRIC and matrix in self.behind and not more:
+        if matrix.op.name == SYMMETRIC and matrix in self.decompositions and not more:
             base = _read_from(node, matrix)
             if base is None:
                 raise Other
@@ -615,7 +618,7 @@ def _between(node: Node, analysis: Analysis) -> tuple[set[Node], list[Node]]:
     stack = list(node.operands)
     while stack:
         x = stack.pop()
-        if x.op.name in DECOMPOSITIONS and x in analysis.behind:
+        if x in analysis.decompositions:
             inner.add(x)
         elif x in analysis.forms:
             if x not in inner:

@@ -26,6 +26,7 @@ from ._whole import PYTHONS, beyond, require_power
 
 _POWER = registry.ops["Power"]
 _MULTIPLY = registry.ops["Multiply"]
+_EQUALITIES = frozenset((registry.ops["Equal"], registry.ops["NotEqual"]))
 
 
 def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
@@ -33,21 +34,23 @@ def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     op = registry.ops[name]
 
     def method(self: Any, other: Any) -> Any:
-        node = None if self.weak else _alike(op, self, other, swap, sys._getframe(1))
+        frame = sys._getframe(1)
+        node = None if self.weak else _alike(op, self, other, swap, frame)
         if node is None:
-            return _applied(op, self, other, swap)
-        return type(self)(node)._lying(self, other)
-
-    def compared(self: Any, other: Any) -> Any:
-        found = method(self, other)
-        noted_equality(found, sys._getframe(1))
+            return _applied(op, self, other, swap, frame)
+        found = type(self)(node)._lying(self, other)
+        if op in _EQUALITIES:
+            noted_equality(found, frame)
         return found
 
-    return compared if name in ("Equal", "NotEqual") else method
+    return method
 
 
-def _applied(op: Op, value: Any, other: Any, swap: bool) -> Any:
-    """Return ``value op other``, or with ``swap`` ``other op value``, whatever the other is."""
+def _applied(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> Any:
+    """Return ``value op other``, or with ``swap`` ``other op value``, whatever the other is.
+
+    ``frame``: of the code in which it is written.
+    """
     if isinstance(other, (str, bytes, type(None))) or declines(other):
         return NotImplemented
     if op is _MULTIPLY and isinstance(other, (list, tuple)) and _repeats(value):
@@ -69,7 +72,9 @@ def _applied(op: Op, value: Any, other: Any, swap: bool) -> Any:
         if number is not None:
             return number
     made = type(value)(node, _PYTHON.get(node.dtype.char) if weak else None)
-    if made.weak is bool and _asks_identity(sys._getframe(2).f_code):
+    if op in _EQUALITIES:  # before it decides anything
+        noted_equality(made, frame)
+    if made.weak is bool and _asks_identity(frame.f_code):
         return bool(made)
     return made._lying(value, other)
 

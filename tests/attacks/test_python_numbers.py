@@ -132,7 +132,10 @@ def test_python_numbers(attack: Any) -> None:
                 except (ValueError, ZeroDivisionError, OverflowError, IndexError, TypeError):
                     case.tally("raised")
                     break
-                value, slope = g(x, y, n, t)
+                with warnings.catch_warnings():
+                    if x == y:  # where `x == y` singles out the point
+                        warnings.simplefilter("ignore", sg.errors.EqualityWarning)
+                    value, slope = g(x, y, n, t)
                 np.testing.assert_allclose(value, want, 1e-12, err_msg=said)
                 if x != y and abs(near[0] - 2 * want + near[1]) < 1e-7:
                     np.testing.assert_allclose(
