@@ -365,6 +365,7 @@ def test_what_it_changes_happens_in_each_call() -> None:
         g(X)
         assert (counted, model.calls, Counting.total) == (k, k, k)
         assert model.seen == [1] + [2] * k
+    assert g.traces <= 3
     assert type(model) is Counting
     assert type(model.last) is State
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -351,3 +352,64 @@ def test_kernels_from_disk_leave_the_same(tmp_path: Any) -> None:
     exec(PROGRAM.replace("sg.grad(norm)", "norm").replace("print", "out = "), plain)
     mean, calls, losses = plain["out"]
     assert found[0] == f"{mean} {calls} {losses}\n"
+
+
+class Ticks:
+    """Counts in the class, by every name under which code can reach it."""
+
+    count = 0
+    weight = 1.0
+
+    def by_name(self, x: Any) -> Any:
+        Ticks.count += 1
+        return np.sum(x) * self.count
+
+    def by_type(self, x: Any) -> Any:
+        type(self).count += 1
+        return np.sum(x) * Ticks.count
+
+    def by_class(self, x: Any) -> Any:
+        self.__class__.weight *= 0.5
+        return np.sum(x) * self.weight
+
+    @classmethod
+    def up(cls, x: Any) -> Any:
+        cls.count += 1
+        return np.sum(x)
+
+    def by_classmethod(self, x: Any) -> Any:
+        return self.up(x) * self.count
+
+
+class SubTicks(Ticks):
+    pass
+
+
+@pytest.mark.parametrize("name", ["by_name", "by_type", "by_class", "by_classmethod"])
+@pytest.mark.parametrize("kind", [Ticks, SubTicks])
+def test_numbers_in_classes(kind: type[Ticks], name: str) -> None:
+    def states(made: Callable[[Any], Any]) -> list[Any]:
+        found: list[Any] = []
+        Ticks.count, Ticks.weight = 0, 1.0
+        for key in ("count", "weight"):
+            if key in vars(SubTicks):
+                delattr(SubTicks, key)
+        ticks = kind()
+        f = made(getattr(ticks, name))
+        for k in range(8):
+            if k == 5:
+                ticks.__dict__.update(count=40, weight=7.0)  # hides those of the class
+            if k == 6:
+                ticks.__dict__.clear()
+            found.append(float(f(np.ones(2))))
+            found.append((Ticks.count, Ticks.weight, kind.count, kind.weight))
+        return found
+
+    compiled: list[Any] = []
+
+    def made(f: Any) -> Any:
+        compiled.append(sg.compile(f))
+        return compiled[0]
+
+    assert states(made) == states(lambda f: f)
+    assert compiled[0].traces <= 5

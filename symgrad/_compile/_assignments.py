@@ -215,7 +215,7 @@ class Assignments:
         text, name = self._walk.texts.get(id(owner), ("", ""))
         if text and (name.startswith(".") or (not name and sort == "attributes")):
             name = f"self{name}"
-        if not text:
+        if not text or isinstance(owner, type):  # one place, whatever the class is reached by
             text = self._walk.constant(owner)
             name = getattr(owner, "__name__", "") if sort != "entries" else ""
         if sort == "items":

@@ -178,6 +178,8 @@ class Captures:
         if walk.mentioned & _TELLING:
             level = NOTHING
         at_once = bool(walk.mentioned & TELLING.keys()) or adapted_at_once(walk)
+        # Numbers in classes that each call changes: only copies of the classes have others there.
+        at_once = at_once or bool(walk.held & self._assigned.numbers)
         if at_once and not self.way.adapted and can_be_adapted(walk):
             self.way = self.way._replace(adapted=True)
             walk = self._walk()
@@ -586,7 +588,8 @@ class Captures:
             if text in data:
                 continue
             scalar = isinstance(before, (bool, int, float, complex, np.generic, np.ndarray))
-            if scalar and text in walk.reads:
+            in_class = isinstance(walk.constants.get(text.rpartition(".")[0]), type)
+            if scalar and (in_class or text in walk.reads):
                 numbers.add(text)
             elif text not in self._touched:
                 later.add(text)

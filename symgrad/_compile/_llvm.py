@@ -264,6 +264,9 @@ def verified(module: Any) -> Any:
         module.verify()
     except RuntimeError as error:
         names = [f.name for f in module.functions if not f.is_declaration]
+        # The error's traceback holds it and its context, which a collection frees in any order;
+        # a module whose context is gone cannot be freed.
+        module.close()
         raise _refused(error, [name for name in names if name in str(error)]) from error
     return module
 

@@ -89,6 +89,7 @@ class _ClassReading:
         own: Iterable[str], bound: bool,
     ) -> None:  # fmt: skip
         self.walk, self.at, self.through, self.enter, self.bound = walk, at, through, enter, bound
+        self.kind = kind
         self.known, self.every = set(own), walk.any_name()
         # An object that is there already is not made again, by code that names no class.
         self.makes = (
@@ -100,6 +101,7 @@ class _ClassReading:
         """Look at what the class has of one of the classes that it is made of."""
         walk, at, home = self.walk, self.at, self.walk.constant(base)
         _names_of(walk, home, base, at.name)
+        walk.met.setdefault(id(base), base)
         level = BOUND if at.fixed < FIXED and copied_class(base, walk.packages) else FIXED
         hold = walk.enters(base, level)
         if not walk.is_new_class(base, level):
@@ -110,13 +112,31 @@ class _ClassReading:
             special = key.startswith("__") and key.endswith("__")
             named = special or self.every or key in walk.known
             if named and (self.makes or key not in _MAKING):
-                self.part(key, x, home, hold, level, special)
+                self.part(key, x, base, hold, level, special)
 
-    def part(self, key: str, x: Any, home: str, hold: Enter, level: int, special: bool) -> None:
-        """Look at what a class, ``home`` in expressions, has under a name."""
-        walk, at = self.walk, self.at
+    def not_hidden(self, key: str, base: type) -> None:
+        """Note that an attribute is the one of a class, by whatever object it is asked for.
+
+        Neither the object nor a class before that one has an attribute of this name.
+        """
+        walk, name = self.walk, f"{self.at.name}.{key}"
+        before = self.kind.__mro__[: self.kind.__mro__.index(base)]
+        owners = [walk.constant(x) for x in before]
+        if self.bound and self.kind.__dictoffset__:
+            owners.append(self.through)
+        for owner in owners:
+            walk.note(f"{key!r} in {owner}.__dict__", "is", False, name)
+
+    def part(self, key: str, x: Any, base: type, hold: Enter, level: int, special: bool) -> None:
+        """Look at what one of the classes has under a name."""
+        walk, at, home = self.walk, self.at, self.walk.constant(base)
         first = bool(self.through) and not special and key not in self.known
         first = first and not home.startswith(UNWATCHED)
+        if first and f"{home}.{key}" in walk.assigned.numbers:
+            self.not_hidden(key, base)
+            if hold is not_entered:
+                return
+            first = False
         self.known.add(key)
         text = f"{self.through}.{key}" if first else f"{home}.{key}"
         inner = list(_functions_of(x, text, f"{home}.{key}", first and self.bound))
