@@ -186,6 +186,15 @@ STATEMENTS: dict[str, tuple[str, str]] = {
     "class attribute": (
         "class K$:\n    calls = 0", "K$.calls += 1\ntotal = total + K$.calls",
     ),
+    "class attribute, by the object's type": (
+        "class K$:\n    calls = 0\nk$ = K$()",
+        "type(k$).calls += 1\ntotal = total + k$.calls",
+    ),
+    "class attribute, by a class method": (
+        ("class K$:\n    mean = {r}\n    @classmethod\n    def add(cls, v):\n"
+         "        cls.mean = 0.9 * cls.mean + 0.1 * v\nk$ = K$()"),
+        "k$.add(np.mean(x))\ntotal = total + k$.mean * {r} + K$.mean",
+    ),
     "namespace": ("v$ = types.SimpleNamespace(v={r})", "v$.v = v$.v * 0.5 + total * 0.1"),
     "setattr": ("b$ = Box(value={r})", "setattr(b$, 'value', getattr(b$, 'value') + np.mean(x))"),
     "global float": ("k$ = {r}", "global k$\nk$ = 0.9 * k$ + 0.1 * np.mean(x)\ntotal = total * k$"),
