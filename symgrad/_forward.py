@@ -18,14 +18,16 @@ from ._op import PROJECTIONS, Bodied, Limit, Linear, Op
 from ._rewrite import Way, is_still, shortcuts, spectral_ways
 from ._state import at, now, within
 from ._support import Support, dependents
-from ._trace import Traced, as_node, cast, partials, substitute
+from ._trace import Traced, as_node, cast, fresh, partials, substitute
 
 
 def with_limits(outputs: Sequence[Node], kept: Iterable[Node]) -> list[Node]:
     """Return what the derivatives of ``outputs`` are those of; ``kept`` are inputs.
 
     A gradient of a smooth function of a length r is 0 where r is; there it has the form ``q*x``,
-    of which q is the limit of ``g'(r)/r``. That is the derivative of ``g'(r)`` by r.
+    of which q is the limit of ``g'(r)/r``. That is the derivative of ``g'(r)`` by r. Factors that
+    depend on r through a routine (a solution, say) count as constants in it, since what they are
+    multiplied by is 0; and routines are not to meet what a length of 0 makes of other elements.
     """
     if now().numbers is not None or not any(Limit in x.op.beside for x in topological(outputs)):
         return list(outputs)
@@ -34,16 +36,38 @@ def with_limits(outputs: Sequence[Node], kept: Iterable[Node]) -> list[Node]:
         form = Limit.of(node.op).form
         if form is None:
             return None
-        ct, r = operands[0], viewed(operands[-1])
+        r = viewed(operands[-1])
+        factors = {x: fresh(x, "factor") for x in _factors(operands[0], r)}
+        [ct] = substitute([operands[0]], factors)
         [pushed] = push_forward([ct], {r: as_node(np.ones_like(Traced(r)))})
         slope = None
         if pushed is not None:
             [known] = rebuilt([pushed], lambda x, xs: xs[0] if Limit.of(x.op).tangent else None)
-            slope = Traced(*substitute([known], {r: as_node(np.zeros_like(Traced(r)))}))
+            [at_zero] = substitute([known], {r: as_node(np.zeros_like(Traced(r)))})
+            slope = Traced(*substitute([at_zero], {new: x for x, new in factors.items()}))
         found = form(*map(Traced, operands), slope=slope, still=is_still(r))
         return cast(as_node(found), node.dtype)
 
     return rebuilt(outputs, change, {x: x for x in kept})
+
+
+#: Kinds of ops whose formulas a limit at a length of 0 goes through.
+_FORMULAS = frozenset(("map", "view", "reduce", "contract", "assemble", "gather", "scatter"))
+
+
+def _factors(ct: Node, r: Node) -> list[Node]:
+    """Return the results of routines, loops and the like that a cotangent is made of."""
+    found: dict[Node, None] = {}
+    stack, seen = [ct], {r}
+    while stack:
+        x = stack.pop()
+        if x not in seen and x.operands:
+            seen.add(x)
+            if x.op.kind in _FORMULAS:
+                stack.extend(x.operands)
+            else:
+                found[x] = None
+    return list(found)
 
 
 def push_forward(
