@@ -209,7 +209,7 @@ def iterators_in_helpers(x: Any, a: Any) -> Any:
     return y + x * take()
 
 
-FUNCTIONS: list[Callable[..., Any]] = [
+FUNCTIONS: list[Any] = [
     names_in_tests, names_in_loops_left_early, names_in_and, names_in_choices, names_in_chains,
     a_value_or_another, a_value_added, items, attributes, attributes_before_a_return,
     arrays_of_objects, variables_around_a_helper, variables_that_helpers_share,

@@ -242,7 +242,8 @@ def scipy_eigh(
     factor = factor if lower else adjoint(factor)
     x = matrix(a, "eigh")
     part = np.tril(x, -1) if lower else adjoint(np.triu(x, 1))
-    read, mean = part + adjoint(part) + x * unit_like(x), 0.5 * (x + adjoint(x))
+    diagonal = 0.5 * (x + np.conj(x)) * unit_like(x)  # of which LAPACK reads the real part
+    read, mean = part + adjoint(part) + diagonal, 0.5 * (x + adjoint(x))
     whole = np.where(read == mean, mean, read)  # of a symmetric matrix symmetric perturbations
     half = solve_triangular(factor, whole, lower=True)
     w, v = eigh(solve_triangular(factor, adjoint(half), lower=True))
