@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.errors import PathsWarning
+from symgrad.errors import CaptureWarning, PathsWarning
 
 pytestmark = pytest.mark.usefixtures("no_kernels")
 
@@ -209,7 +209,7 @@ def iterators_in_helpers(x: Any, a: Any) -> Any:
     return y + x * take()
 
 
-FUNCTIONS: list[Any] = [
+FUNCTIONS: list[Callable[..., Any]] = [
     names_in_tests, names_in_loops_left_early, names_in_and, names_in_choices, names_in_chains,
     a_value_or_another, a_value_added, items, attributes, attributes_before_a_return,
     arrays_of_objects, variables_around_a_helper, variables_that_helpers_share,
@@ -224,11 +224,13 @@ X, A = np.array([0.5, 1.2, 1.9, 0.1, 0.0]), np.array([0.3, -0.4, 0.6, 0.0, -0.2]
 def test_what_python_computes(f: Callable[..., Any]) -> None:
     want = [float(f(x, a)) for x, a in zip(X.tolist(), A.tolist(), strict=True)]
     with warnings.catch_warnings():
+        if f is variables_that_helpers_share:  # a branch assigns a global name: not written back
+            warnings.filterwarnings("ignore", "COUNT is assigned", CaptureWarning)
+        g = sg.compile(f, control_flow=True)
+        found = [g(x, a) for x, a in zip(X, A, strict=True)]
+        np.testing.assert_allclose(found, want, rtol=1e-13)
         warnings.simplefilter("ignore", PathsWarning)
         np.testing.assert_allclose(sg.vmap(f)(X, A), want, rtol=1e-13)
-    g = sg.compile(f, control_flow=True)
-    found = [g(x, a) for x, a in zip(X, A, strict=True)]
-    np.testing.assert_allclose(found, want, rtol=1e-13)
 
 
 def test_loops_that_give_names_in_their_tests_are_loops_of_the_program() -> None:
