@@ -104,10 +104,14 @@ def own() -> list[Op]:
     return sorted(filter(registry.is_own, registry.ops.values()), key=lambda op: op.name)
 
 
+#: Ops with an operand that others determine, whose rules lead through these.
+DETERMINED = frozenset({"Cosine"})
+
+
 def covered() -> Iterator[Op]:
     """Yield the ops that the page lists."""
     for op in own():
-        if op.kind != "map" or op.reason is not None:
+        if op.kind != "map" or op.reason is not None or op.name in DETERMINED:
             continue
         if any(d.is_subset(sp.Reals) and not d.is_subset(sp.Integers) for d in op.domain):
             yield op

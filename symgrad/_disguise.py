@@ -159,10 +159,17 @@ class AbsentError(AttributeError, TypeError):
     """
 
 
+#: Names that NumPy 2.0 and 2.1 list, and say that they were removed where they are asked for.
+_REMOVED = frozenset(
+    name for name in ("itemset", "newbyteorder", "ptp") if not hasattr(np.empty(0), name)
+)
+
+
 @lru_cache(maxsize=64)
 def names_of(kind: type) -> frozenset[str]:
     """Return the attributes that objects of a class have."""
-    return frozenset(dir(kind))
+    found = frozenset(dir(kind))
+    return found - _REMOVED if kind.__module__ == "numpy" else found
 
 
 #: How instructions ask for attributes: by the code, which is kept, and the place in it.

@@ -332,7 +332,6 @@ for _function in (
 ):  # fmt: skip
     setattr(ArrayMethods, _function.__name__, _method(_function))
 ArrayMethods.conj = ArrayMethods.conjugate  # type: ignore[attr-defined]
-ArrayMethods.ptp = _method(np.ptp)  # type: ignore[attr-defined]
 
 
 def _written(

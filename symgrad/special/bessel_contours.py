@@ -176,8 +176,15 @@ def kve_by_order(v: Any, x: Any, order: int = 0) -> Any:
 # ---------------------------------------------------------------- records
 
 
-def _family(name: str, formula: Callable[..., Any], slope: Callable[..., Any], *helpers: Any) -> Op:
-    """Define a family; ``slope(y, below, above)`` is its derivative by x, by the orders beside."""
+def _family(
+    name: str, formula: Callable[..., Any], slope: Callable[..., Any], *helpers: Any,
+    least: float = 0.0,
+) -> Op:  # fmt: skip
+    """Define a family; ``slope(y, below, above)`` is its derivative by x, by the orders beside.
+
+    ``least``: the least order of the samples. Even functions of the order have derivatives that
+    vanish with it, which are exact to an absolute error.
+    """
 
     def partials(y: Any, v: Any, x: Any, order: int = 0) -> tuple[Any, Any]:
         beside = (op(v + step, x, order=order) for step in (-1.0, 1.0))
@@ -188,7 +195,7 @@ def _family(name: str, formula: Callable[..., Any], slope: Callable[..., Any], *
 
     op: Op = in_doubles(
         f"{name}ByOrder", formula, (Real, Positive), None, partials,
-        Evidence(samples=((0, 3), (0.2, 1.8)), ulp=64.0,
+        Evidence(samples=((least, 3), (0.2, 1.8)), ulp=64.0,
             precise=precisely.by_order(name.lower())),
         Words(f"The derivative of {name.lower()} by its order; a higher one.", reading=reading,
             convention=CONVENTION),
@@ -208,13 +215,14 @@ IV_BY_ORDER = _family(
     "Iv", iv_by_order, lambda y, below, above: 0.5 * (below + above), saddle_by_order
 )
 KV_BY_ORDER = _family(
-    "Kv", kv_by_order, lambda y, below, above: -0.5 * (below + above), decaying_by_order
-)
+    "Kv", kv_by_order, lambda y, below, above: -0.5 * (below + above), decaying_by_order,
+    least=0.5,
+)  # fmt: skip
 IVE_BY_ORDER = _family(
     "Ive", ive_by_order, lambda y, below, above: 0.5 * (below + above) - y,
     iv_by_order, saddle_by_order,
 )  # fmt: skip
 KVE_BY_ORDER = _family(
     "Kve", kve_by_order, lambda y, below, above: y - 0.5 * (below + above),
-    kv_by_order, decaying_by_order,
+    kv_by_order, decaying_by_order, least=0.5,
 )  # fmt: skip
