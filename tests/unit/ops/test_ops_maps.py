@@ -23,7 +23,13 @@ from symgrad.errors import DefinitionError, UnsupportedError
 from tests.samples import samples_of
 
 MAPS = [op for op in registry.ops.values() if isinstance(op, Map)]
-RULES = [op for op in MAPS if op.partials is not None and op.reason is None and op.sympy]
+#: With an operand that is a function of the others, through which its rule leads: tested where
+#: derivatives are, of the lengths that it is made for.
+TIED = {"Cosine"}
+RULES = [
+    op for op in MAPS
+    if op.partials is not None and op.reason is None and op.sympy and op.name not in TIED
+]  # fmt: skip
 FORMLESS = [op for op in MAPS if op.partials is not None and op.sympy is None]
 STEPS = [op for op in MAPS if op.reason is not None and op.sympy is not None]
 DIGITS = 40
