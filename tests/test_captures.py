@@ -1533,3 +1533,20 @@ def test_chains_of_objects_are_followed_to_their_end() -> None:
     assert g(2.0) == f(1.0)
     end.value = 7.0
     assert g(2.0) == f(1.0)
+
+
+def test_a_captured_float_that_becomes_an_integer_is_compared_again() -> None:
+    """An integer decides (``order == 0``), so it is no data in the place of a float."""
+    x, order = np.array([-1.5, 2.0, 0.5]), 3.0
+
+    def f(x: Any) -> Any:
+        return np.linalg.norm(x, order)
+
+    g = sg.grad(f)
+    for order in (3.0, 2.5, np.inf, 0, -1, -2, 5, 0.5, 0, 2):
+        np.testing.assert_allclose(sg.compile(f)(x), f(x), rtol=1e-12)
+        slopes = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+        np.testing.assert_allclose(g(x), slopes, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(
+            sg.jvp(f, (x,), (np.ones(3),))[1], np.sum(slopes), rtol=1e-6, atol=1e-8
+        )

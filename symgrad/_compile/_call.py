@@ -67,6 +67,8 @@ class Reading:
         fetched = set(self.data)
         compared = [r for r in walk.reads.values() if r.text not in fetched]
         self.compared = {r.text: key_of(r) for r in compared}
+        #: Whether the numbers are data of any type: those that the function assigns.
+        self._any_type = [text in walk.assigned.numbers for text in self.data]
         self.key = (tuple(self.data), *self.compared.items(), *walk.own.values())
         self.names = [_identifier(walk.reads[text].name) for text in self.data]
         # In a function that reads nothing else nobody but IPython's autoreload puts other code.
@@ -88,7 +90,7 @@ class Reading:
     def now(self) -> Any:
         """Return the data of now, or MISS if this is not the state of now."""
         values = self._fetch()
-        if values is MISS or not all(map(_is_datum, values)):
+        if values is MISS or not all(map(_is_datum, values, self._any_type)):
             return MISS
         return values
 
@@ -113,12 +115,15 @@ class Reading:
         return list(map(_kind, leaves, values)), leaves
 
 
-def _is_datum(value: Any) -> bool:
+def _is_datum(value: Any, any_type: bool) -> bool:
+    """Tell whether a value is data; integers are compared where the function assigns none."""
     kind = type(value)
-    if kind is np.ndarray or isinstance(value, np.generic):
+    if kind is np.ndarray:
         return value.dtype.char in "fdFDbBhHiIlLqQ?"
-    return kind is float or kind is complex or kind is bool or (
-        kind is int and value.bit_length() < 64
+    if isinstance(value, np.generic):
+        return value.dtype.char in ("fdFDbBhHiIlLqQ?" if any_type else "fdFD")
+    return kind is float or kind is complex or (
+        any_type and (kind is bool or (kind is int and value.bit_length() < 64))
     )  # fmt: skip
 
 
