@@ -139,6 +139,8 @@ def check_derivatives(case: Case) -> None:
         assert [(g.shape, g.dtype) for g in found] == [(x.shape, x.dtype) for x in xs]
         value, forward = sg.jvp(case.scalar, xs, vs)
         reverse = inner(found, vs)
+        if np.any(np.isnan(value)) and np.isnan(reverse):
+            return  # of nan: products with a constant 0 are 0 in forward mode
         scale = 1 + inner(map(np.abs, found), map(np.abs, vs))
         near(reverse, forward, 1e-4 if single else 1e-10, scale)
         if not case.smooth:
