@@ -751,7 +751,7 @@ def x_of(*shape: int) -> Traced:
         (lambda x: np.stack([x, x.T]), ShapeError, "one shape"),
         (lambda x: np.split(x, 2), ShapeError, "equal parts"),
         (lambda x: np.repeat(x, x), ArgumentError, "cannot be traced"),
-        (lambda x: np.pad(x, 1, mode="mean"), ArgumentError, "'mean' is not traced"),
+        (lambda x: np.pad(x, 1, mode="empty"), ArgumentError, "'empty' is not traced"),
         (lambda x: np.pad(x, ((1, 1),) * 3), ShapeError, "2 axes"),
         (lambda x: np.take(x, [5], axis=0), IndexingError, "out of bounds"),
         (lambda x: np.take(x, [0.5], axis=0), IndexingError, "integers"),
