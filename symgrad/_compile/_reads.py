@@ -32,6 +32,7 @@ from ._reads_code import read_function, read_method, read_partial
 from ._reads_objects import read_class, read_instance, read_module, read_type
 from ._stand_ins import StandIn
 from ._users import (
+    functions_in,
     has_dictionary,
     named_attributes,
     packed_form,
@@ -57,6 +58,10 @@ LARGE = 1 << 20
 
 #: Containers of plain entries are compared as a whole if they have more than this.
 SEPARATE = 16
+
+#: Containers with functions have more than this before they are: each function may have to be
+#: copied with other data, which those of a packed container cannot be.
+SEPARATE_FUNCTIONS = 1000
 
 #: Containers of which a copy is made, besides named tuples and sets.
 COPIED = (list, tuple, dict, OrderedDict, defaultdict, deque)
@@ -231,7 +236,14 @@ def _is_packed(walk: Walk, value: Any, at: At) -> bool:
     """Note a long container of plain values as a whole; False if it is none."""
     if len(value) <= SEPARATE or (packed := packed_form(value)) is None:
         return False
+    functions = {id(f): f for f in functions_in(value)}
+    if len(value) <= SEPARATE_FUNCTIONS and any(
+        type(f) is not np.ufunc for f in functions.values()
+    ):
+        return False
     walk.note(f"_sg_packed({at.text})", "equal", packed, at.name)
+    for f in functions.values():
+        walk.visit(f, at.within(walk.constant(f), at.name, fixed=FIXED))
     return True
 
 

@@ -15,6 +15,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from types import (
+    BuiltinFunctionType,
     FunctionType,
     MemberDescriptorType,
     MethodType,
@@ -234,9 +235,7 @@ def table_form(value: Any) -> bytes:
 def packed_form(value: Any) -> bytes | None:
     """Return a nested container of plain values as bytes, which differ if any value does.
 
-    NumPy's universal functions are numbers in them. None where it holds anything else: other
-    functions are looked at one by one, however many there are, since each may have to be copied
-    with other data.
+    Functions are numbers in them, for as long as they live.
     """
     try:
         return marshal.dumps(value, 2)
@@ -249,7 +248,7 @@ def packed_form(value: Any) -> bytes | None:
 
 
 def _numbered(value: Any, depth: int) -> Any:
-    """Return a nested container with numbers for universal functions."""
+    """Return a nested container with numbers for functions."""
     kind = type(value)
     if depth > 8:
         raise ValueError
@@ -257,7 +256,21 @@ def _numbered(value: Any, depth: int) -> Any:
         return kind(_numbered(x, depth + 1) for x in value)
     if kind is dict:
         return {k: _numbered(x, depth + 1) for k, x in value.items()}
-    return ("\0", id(value)) if kind is np.ufunc else value
+    if kind in _FUNCTIONS:
+        return ("\0", id(value))
+    return value
+
+
+_FUNCTIONS = (np.ufunc, BuiltinFunctionType, FunctionType)
+
+
+def functions_in(value: Any) -> Iterator[Any]:
+    """Return the functions in a nested container that has a packed form."""
+    if type(value) in _FUNCTIONS:
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for x in value.values() if isinstance(value, dict) else value:
+            yield from functions_in(x)
 
 
 def is_read(value: Any) -> bool:
