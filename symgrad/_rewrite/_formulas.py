@@ -148,7 +148,7 @@ FORMULAS: tuple[Shortcut, ...] = (
     Shortcut("sqrt(x*x*x): 3/2*sqrt(x)", lambda x: np.sqrt(x * x * x),
              lambda y, x: (1.5 * np.sqrt(x),), ((0.0, 9.0),)),
     Shortcut("sqrt(exp(x)): exp(x/2)/2", lambda x: np.sqrt(np.exp(x)), lambda y, x: (0.5 * y,),
-             ((-700.0, 700.0),)),
+             ((-1400.0, 700.0),)),
     Shortcut("sqrt(p**x): log(p)/2*p**(x/2)", lambda p, x: np.sqrt(p**x),
              lambda y, p, x: (0.5 * y * x / p, 0.5 * np.log(p) * y),
              ((2.0, 10.0), (-1000.0, 100.0)), lambda p, x: _between(p, 0.0, math.inf)),

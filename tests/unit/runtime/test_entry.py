@@ -196,7 +196,7 @@ def test_the_length_of_the_entry_is_linear() -> None:
     ("out", "message"),
     [
         (np.zeros(5), "another structure"), ((None, [1.0] * 5), "takes arrays"),
-        ((None, np.zeros(4)), "broadcast"), ((None, np.zeros(5, int)), "Cannot cast"),
+        ((None, np.zeros(4)), "broadcast"), ((None, np.zeros(5, int)), "element type int64"),
         ((None, np.zeros((5, 5))[::5].T), "broadcast"),
     ],
 )  # fmt: skip
