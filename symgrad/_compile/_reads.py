@@ -61,7 +61,7 @@ SEPARATE = 16
 
 #: Containers with functions have more than this before they are: each function may have to be
 #: copied with other data, which those of a packed container cannot be.
-SEPARATE_FUNCTIONS = 1000
+SEPARATE_FUNCTIONS = 500
 
 #: Containers of which a copy is made, besides named tuples and sets.
 COPIED = (list, tuple, dict, OrderedDict, defaultdict, deque)
