@@ -26,6 +26,7 @@ There are few *kinds* of op, with a record each, and each pass treats a kind in 
 """
 
 from ._facets import (
+    Builder,
     Code,
     Composed,
     Cython,

@@ -248,6 +248,12 @@ class Index(Generic[R]):
             self._seen[key] = found
         return found
 
+    def replace(self, earlier: R | None, row: R | None) -> None:
+        """Take a row out, and put another one in, the last in preference; None: neither."""
+        kept = [known for known in self._rows if known is not earlier]
+        self._rows = kept if row is None else [*kept, row]
+        self._known, self._seen = {}, {}
+
     def _complete(self) -> None:
         if self._special and registry.is_complete:
             self._rows, self._special = self._rows + self._special, []
