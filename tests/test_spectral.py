@@ -366,3 +366,7 @@ def test_the_root_of_a_singular_matrix() -> None:
 
     found = sg.compile(linalg.sqrtm)(np.ones((2, 2)))
     np.testing.assert_allclose(found, np.full((2, 2), 0.5**0.5))
+    for a in (np.ones((2, 2)), np.diag([1.0, 0.0]), np.zeros((2, 2))):
+        first = sg.jacobian(linalg.sqrtm)(a)
+        second = sg.hessian(lambda a: np.sum(linalg.sqrtm(a)))(a)
+        assert np.all(np.isnan(first)) and np.all(np.isnan(second))  # infinite, or unknown

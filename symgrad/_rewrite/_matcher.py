@@ -14,6 +14,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextvars import Context
 from dataclasses import dataclass
+from functools import reduce
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -343,13 +344,17 @@ def along(node: Node, operands: tuple[Node, ...], directions: Callable[[], tuple
     """Return the way past a length by its parts and, once they are asked for, ``x/r`` of each."""
     bind = registry.ops["Along"]
 
+    def size() -> Any:
+        """Return what is 0 where all parts are: their squares may underflow."""
+        return reduce(np.maximum, (np.abs(Traced(x)) for x in operands))
+
     def pull(ct: Any) -> Sequence[Any]:
         pairs = zip(operands, directions(), strict=True)
-        return [bind(ct, u, Traced(x), Traced(node)) for x, u in pairs]
+        return [bind(ct, u, Traced(x), size(), Traced(node)) for x, u in pairs]
 
     def push(tangents: Sequence[Any]) -> Any:
         turn = registry.ops["Turn"]
-        return _summed(tangents, [turn(u, Traced(node)) for u in directions()])
+        return _summed(tangents, [turn(u, size(), Traced(node)) for u in directions()])
 
     return Way(operands, pull, push)
 
@@ -360,7 +365,7 @@ def over(node: Node, square: Node) -> Way:
     ops = registry.ops
 
     def push(tangents: Sequence[Any]) -> Any:
-        return tangents[0] * ops["Turn"](np.where(r == 0, 0.0, 0.5 / r), r)
+        return tangents[0] * ops["Turn"](np.where(r == 0, 0.0, 0.5 / r), r, r)
 
     return Way((square,), lambda ct: [ops["OverLength"](ct, r)], push)
 
