@@ -74,7 +74,7 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
             KrylovJacobian BroydenFirst
         """),
         (REFUSED, "minimize is traced", """
-            fmin fmin_cobyla fmin_powell fmin_slsqp fmin_tnc golden bracket line_search
+            fmin_cobyla fmin_powell fmin_slsqp fmin_tnc golden bracket line_search
         """),
         (REFUSED, "root and root_scalar are traced", """
             anderson broyden1 broyden2 diagbroyden excitingmixing linearmixing
