@@ -119,8 +119,11 @@ def nelder_mead(
             better = np.where(outside & ~lowest, there <= at_reflected,
                               there < np.where(lowest, at_reflected, top))  # fmt: skip
             x = np.where(better, point, np.where(lowest, reflected, worst))
-            return x, np.where(better, there, np.where(lowest, at_reflected, top)), 1, (
-                ~better & ~lowest
+            return (
+                x,
+                np.where(better, there, np.where(lowest, at_reflected, top)),
+                1,
+                (~better & ~lowest),
             )
 
         x, fx, more, shrinks = cond(
