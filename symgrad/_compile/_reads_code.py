@@ -199,8 +199,9 @@ def read_function(walk: Walk, f: FunctionType, at: At) -> None:
     writes = f.__name__ in ("__repr__", "__str__", "__format__")
     compares = f.__name__ == "__eq__" and f.__code__.co_filename == "<string>"
     of_itself = {"__class__", "type", *WRITING} if writes else {"__class__"} if compares else set()
-    walk.mentioned |= names.mentioned - of_itself
-    if not names.mentioned.isdisjoint(("type", "__class__")):
+    mentioned = names.mentioned - of_itself
+    walk.mentioned |= mentioned
+    if not mentioned.isdisjoint(("type", "__class__")):
         walk.asking.add(id(f.__globals__))
     walk.stored |= names.stored
     walk.formats = walk.formats or (names.formats and not writes)
