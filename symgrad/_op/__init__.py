@@ -57,6 +57,7 @@ from ._kinds import (
     Op,
     Placing,
     Reader,
+    Readers,
     Reduce,
     Result,
     Routine,
@@ -64,7 +65,6 @@ from ._kinds import (
     Scatter,
     Tape,
     View,
-    readers,
 )
 from ._params import (
     AXES,
