@@ -58,6 +58,7 @@ from ._kinds import (
     Op,
     Placing,
     Reader,
+    Readers,
     Reduce,
     Result,
     Routine,
@@ -65,7 +66,6 @@ from ._kinds import (
     Scatter,
     Tape,
     View,
-    readers,
 )
 from ._params import (
     AXES,

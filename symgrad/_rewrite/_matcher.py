@@ -222,7 +222,8 @@ class Index(Generic[R]):
 
     def may_apply(self, node: Node) -> bool:
         """Tell at a glance whether any row may apply at ``node``."""
-        self._complete()
+        if self._special:
+            self._complete()
         _, some = self._known.get(node.op) or self._concerning(node.op)
         if some is None:
             return True
@@ -237,7 +238,8 @@ class Index(Generic[R]):
 
     def among(self, op: Op, operands: Iterable[Op]) -> Sequence[R]:
         """Return the rows that may apply at a node of an op with operands of ops."""
-        self._complete()
+        if self._special:
+            self._complete()
         key = op, frozenset(operands)
         found = self._seen.get(key)
         if found is None:
@@ -256,7 +258,7 @@ class Index(Generic[R]):
         self._known, self._seen = {}, {}
 
     def _complete(self) -> None:
-        if self._special and registry.is_complete:
+        if registry.is_complete:
             self._rows, self._special = self._rows + self._special, []
             self._known, self._seen = {}, {}
 
