@@ -42,7 +42,13 @@ html_theme = "pydata_sphinx_theme"
 html_title = "symgrad"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "images/logo-mark.svg"
 html_theme_options = {
+    "logo": {
+        "image_light": "images/logo.svg",
+        "image_dark": "images/logo.svg",
+        "alt_text": project,
+    },
     "navbar_align": "left",
     "navbar_end": ["version-switcher", "theme-switcher"],
     "navigation_with_keys": False,
