@@ -196,8 +196,9 @@ PLOTS = {
     "control.png": ("examples/collocation.py", "--plot"),
     "fitting.png": ("examples/fitting.py", "--plot"),
     "ode.png": ("examples/benchmarks/ode.py", "--picture"),
-    "speed.png": ("docs/build_plots.py", "--speed"),
-    "digits.png": ("docs/build_plots.py", "--digits"),
+    "front.svg": ("docs/build_gallery.py", "--draw"),
+    "speed.svg": ("docs/build_plots.py", "--speed"),
+    "digits.svg": ("docs/build_plots.py", "--digits"),
 }
 
 

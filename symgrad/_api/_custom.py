@@ -144,7 +144,7 @@ class custom_vjp(_Custom[R]):  # noqa: N801  JAX's name
 
     Notes
     -----
-    Give the rule by :meth:`defvjp`. Forward mode works, too: the rule is linear in the
+    Give the rule by ``defvjp``. Forward mode works, too: the rule is linear in the
     cotangent, and is transposed.
 
     Examples
@@ -211,7 +211,7 @@ class custom_jvp(_Custom[R]):  # noqa: N801  JAX's name
 
     Notes
     -----
-    Give the rule by :meth:`defjvp` or :meth:`defjvps`. Reverse mode works, too: the rule is
+    Give the rule by ``defjvp`` or ``defjvps``. Reverse mode works, too: the rule is
     linear in the tangents, and is transposed.
 
     Examples

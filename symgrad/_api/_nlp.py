@@ -32,7 +32,7 @@ def _of_both(objective: Any, constraints: Any, maker: Callable[..., Any], *form:
 
 
 class NLP:
-    """A nonlinear program: what cyipopt's protocol asks for, and :meth:`solve`.
+    """A nonlinear program with the methods of cyipopt's protocol, and :meth:`NLP.solve`.
 
     Made by :func:`symgrad.nlp`. Vectors of variables and of constraints hold the numbers of their
     structures in order.

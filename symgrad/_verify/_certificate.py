@@ -92,7 +92,7 @@ class Certificate:
     digits, limit:
         Digits of the exact values; the allowed error in ulp.
     rows:
-        One :class:`Row` for each result and input.
+        One row for each result and input.
     loss:
         The step that loses most digits at the worst point, or None if that is not known.
     kinks:
