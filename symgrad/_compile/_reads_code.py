@@ -223,6 +223,7 @@ def _cells(walk: Walk, f: FunctionType, at: At, enter: Enter, names: Names, root
         try:
             value = cell.cell_contents
         except ValueError:  # bound later
+            walk.note(f"_sg_bound({walk.constant(cell) if root else here})", "is", False, name)
             continue
         inner = walk.cell(cell) if root else f"{here}.cell_contents"
         place = enter(("cell", k), value)
@@ -265,7 +266,10 @@ def _globals(walk: Walk, f: FunctionType, at: At, names: Names) -> None:
         walk.main = scope
     builtins = scope.get("__builtins__", {})
     builtins = vars(builtins) if isinstance(builtins, ModuleType) else builtins
-    for key in names.globals:
+    asked = dict.fromkeys(names.globals)
+    if "globals" in asked:  # globals()["scale"]
+        asked |= dict.fromkeys(sorted(names.mentioned))
+    for key in asked:
         if not key.isidentifier():  # pytest's own, by which `assert` tells more
             continue
         here = key if scope is walk.main else f"{within}[{key!r}]"
@@ -285,6 +289,8 @@ def _globals(walk: Walk, f: FunctionType, at: At, names: Names) -> None:
                 walk.note(key, "is", builtins[key], key)
             else:
                 walk.note(f"{key!r} in {within}", "is", False, key)
+        else:  # defined later
+            walk.note(f"{key!r} in {within}", "is", False, key)
     _imports(walk, scope, at, enter, names)
 
 
