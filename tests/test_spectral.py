@@ -369,4 +369,5 @@ def test_the_root_of_a_singular_matrix() -> None:
     for a in (np.ones((2, 2)), np.diag([1.0, 0.0]), np.zeros((2, 2))):
         first = sg.jacobian(linalg.sqrtm)(a)
         second = sg.hessian(lambda a: np.sum(linalg.sqrtm(a)))(a)
-        assert np.all(np.isnan(first)) and np.all(np.isnan(second))  # infinite, or unknown
+        assert np.isnan(first).all()  # infinite, or unknown
+        assert np.isnan(second).all()
