@@ -37,6 +37,7 @@ from ._facets import (
     Libm,
     Limit,
     Recurrence,
+    Ties,
     Words,
     Written,
     Zeros,
