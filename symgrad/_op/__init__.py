@@ -38,6 +38,7 @@ from ._facets import (
     Libm,
     Limit,
     Recurrence,
+    Ties,
     Words,
     Written,
     Zeros,

@@ -266,6 +266,19 @@ class Limit(Facet):
 
 
 @dataclass(frozen=True)
+class Ties(Facet):
+    """Of a decomposition: whether values in a result are equal, and have no derivatives alone.
+
+    Parameters
+    ----------
+    found:
+        ``found(y, *operands, **params)``, of plain arrays; None: there are no such values.
+    """
+
+    found: Callable[..., bool] | None = None
+
+
+@dataclass(frozen=True)
 class Zeros(Facet):
     """Where the result of a map can differ from zero, where its operands can.
 
