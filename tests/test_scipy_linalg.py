@@ -176,7 +176,7 @@ def test_roots_and_logarithms_that_are_not_real_are_nan(name: str) -> None:
             np.testing.assert_array_equal(found, bad)
         else:
             assert np.all(np.isnan(found))
-        assert np.all(np.isnan(sg.grad(lambda a: np.sum(function(a)))(bad)))
+        assert not np.any(np.isfinite(sg.grad(lambda a: np.sum(function(a)))(bad)))
 
 
 def test_roots_of_far_elements_and_in_batches() -> None:
