@@ -48,7 +48,7 @@ def _instead_of(function: str) -> str:
         fate, why = fates.fate(module, name)
     except KeyError:
         fate, why = "", ""
-    if fate == fates.REFUSED:
+    if fate == fates.REFUSED and " traced" in why:
         return f"another one ({why}), or sg.pure_callback around it, which has no derivative"
     return "sg.pure_callback around it, which has no derivative, or its formula in NumPy"
 
