@@ -587,7 +587,7 @@ def test_every_error_is_in_the_hierarchy() -> None:
         (
             "interpolate.AAA",
             lambda x: scipy.interpolate.AAA(np.arange(3), x),
-            "sg.pure_callback",
+            "another one (BSpline",
         ),
     ],
 )

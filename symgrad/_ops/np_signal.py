@@ -78,7 +78,8 @@ def _windows(a: Any, v: Any, mode: str, name: str) -> Any:
     after = count + m - 1 - n - before
     padded = np.pad(a, (before, after))
     place = iota(count, a, v)[:, None] + iota(m, a, v)[None, :]
-    return np.einsum("ij,j->i", lift(padded, place)[place], v)
+    windows = GATHER(lift(padded, place), place, axes=(0,), at=0)  # no place is negative
+    return np.einsum("ij,j->i", windows, v)
 
 
 def _vectors(a: Any, v: Any, name: str) -> tuple[Any, Any]:
