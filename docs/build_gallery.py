@@ -181,6 +181,22 @@ def pendulum(names: Names, file: Path) -> None:
 
 
 @draws
+def throw(names: Names, file: Path) -> None:
+    """The paths for some angles, and the best one."""
+    with figure(7.6, 2.4) as (drawn, axes):
+        best = float(names["best"].x[0])
+        for angle in (*np.radians([20.0, 30.0, 50.0, 60.0]), best):
+            sol = names["flight"](angle, 0.05, np.linspace(0.0, 10.0, 1001))
+            kept = sol.y[1] >= 0.0
+            hue = "orange" if angle == best else "grey"
+            label = f"{np.degrees(angle):.0f} degrees" if angle == best else None
+            axes.plot(sol.y[0][kept], sol.y[1][kept], color=colour(hue), label=label)
+        axes.set(xlabel="distance, m", ylabel="height, m", ylim=(0, None), aspect="equal")
+        axes.legend()
+        save(drawn, file)
+
+
+@draws
 def posterior(names: Names, file: Path) -> None:
     """Every tenth draw, and the data with the curves of some draws."""
     draws_, times = names["draws"][::10], np.linspace(0.0, 5.0, 100)

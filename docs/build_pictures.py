@@ -208,6 +208,7 @@ PLOTS = {
             "pharmacokinetics",
             "posterior",
             "reaction-diffusion",
+            "throw",
         )
     },
     "speed.svg": ("docs/build_plots.py", "--speed"),
