@@ -131,7 +131,7 @@ class _Custom(Travels, Generic[R]):
 
 
 class custom_vjp(_Custom[R]):  # noqa: N801  JAX's name
-    """A function with a reverse-mode rule of one's own.
+    """A function with a custom reverse-mode rule.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class custom_vjp(_Custom[R]):  # noqa: N801  JAX's name
 
 
 class custom_jvp(_Custom[R]):  # noqa: N801  JAX's name
-    """A function with a forward-mode rule of one's own.
+    """A function with a custom forward-mode rule.
 
     Parameters
     ----------

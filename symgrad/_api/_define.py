@@ -55,7 +55,7 @@ def define(
     Raises
     ------
     DefinitionError
-        If the name is taken by an op of symgrad's, or there is no way to differentiate it.
+        If a built-in op has the name, or there is no way to differentiate it.
 
     Notes
     -----

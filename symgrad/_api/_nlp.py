@@ -201,7 +201,7 @@ class NLP:
         MissingExtraError
             If there is no solver.
         Exception
-            What the functions or the callback raise, KeyboardInterrupt included.
+            Exceptions of the functions and the callback are passed on, KeyboardInterrupt included.
         """
         if callback is not None:
             as_function(callback, "solve: callback")
