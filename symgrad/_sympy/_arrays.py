@@ -34,7 +34,7 @@ from sympy.tensor.array.expressions import (
 from .. import numpy as traced_numpy
 from .._trace._formula import Form, Meaning, Part, raised
 from ..errors import UnsupportedError
-from ._builder import INDEX
+from ._builder import INDEX, FormulaBuilder
 
 # ---------------------------------------------------------------- elements
 
@@ -42,7 +42,7 @@ from ._builder import INDEX
 def _indexed(indices: Callable[[Any], Sequence[Any]], base: Callable[[Any], Any]) -> Form:
     """Return the form of an element: the array, and where it is."""
 
-    def emit(builder: Any, e: Any, slots: list[int]) -> int:
+    def emit(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
         return builder.step(_element, *slots)
 
     return Form(emit, lambda e: [base(e), *(Part(i, INDEX) for i in indices(e))])
@@ -78,7 +78,7 @@ def _is_inverse(e: Any) -> bool:
     return isinstance(e, sp.Inverse) or (isinstance(e, sp.MatPow) and e.args[1] is sp.S.NegativeOne)
 
 
-def _matrix_product(builder: Any, e: Any, slots: list[int]) -> int:
+def _matrix_product(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
     """Write a product from the side where a column or row is, or a solution can be reused."""
     numbers = [s for f, s in zip(e.args, slots, strict=True) if not f.is_Matrix]
     factors = [(s, _is_inverse(f), f) for f, s in zip(e.args, slots, strict=True) if f.is_Matrix]
@@ -93,7 +93,7 @@ def _matrix_product(builder: Any, e: Any, slots: list[int]) -> int:
     return total
 
 
-def _multiplied_from(builder: Any, factors: list[Any], left: bool) -> int:
+def _multiplied_from(builder: FormulaBuilder, factors: list[Any], left: bool) -> int:
     row = factors if left else factors[::-1]
     slot, inverse, _ = row[0]
     total = builder.step(np.linalg.inv, slot) if inverse else slot
@@ -112,9 +112,9 @@ def _solved_from_left(matrix: Any, row: Any) -> Any:
 
 def _scaled(number: Any, matrix: Any) -> Any:
     """Return a number times a matrix; of an array of numbers, a matrix for each."""
-    return np.reshape(number, (*np.shape(number), 1, 1)) * matrix if np.ndim(number) else (
-        number * matrix
-    )  # fmt: skip
+    if getattr(number, "ndim", 0):
+        number = np.reshape(number, (*number.shape, 1, 1))
+    return number * matrix
 
 
 def _transposed(matrix: Any) -> Any:
@@ -130,7 +130,7 @@ def _trace(matrix: Any) -> Any:
     return np.trace(matrix, axis1=-2, axis2=-1)
 
 
-def _matrix_power(builder: Any, e: Any, slots: list[int]) -> int:
+def _matrix_power(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
     exponent = e.args[1]
     if not exponent.is_Integer:
         raise UnsupportedError(
@@ -159,7 +159,7 @@ def stacked(shape: tuple[int, ...]) -> Callable[..., Any]:
     return stack
 
 
-def _explicit(builder: Any, e: Any, slots: list[int]) -> int:
+def _explicit(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
     if not slots:
         return builder.step(_filled, *map(builder.constant, e.shape), static=(0.0,))
     return builder.step(stacked(tuple(map(int, e.shape))), *slots)
@@ -198,7 +198,7 @@ def _diagonal_of(matrix: Any) -> Any:
     return np.diagonal(matrix, axis1=-2, axis2=-1)[..., None]
 
 
-def _blocks(builder: Any, e: Any, slots: list[int]) -> int:
+def _blocks(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
     rows, columns = e.blocks.shape
     return builder.step(_joined, *slots, static=(rows, columns))
 
@@ -223,7 +223,7 @@ def _block_diagonal(*blocks: Any) -> Any:
     return np.concatenate(rows, axis=-2)
 
 
-def _permutation(builder: Any, e: Any, slots: list[int]) -> int:
+def _permutation(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
     order = tuple(e.args[0].array_form)
     return builder.step(_permuted_identity, builder.constant(len(order)), static=(order,))
 
@@ -232,7 +232,7 @@ def _permuted_identity(n: Any, order: tuple[int, ...]) -> Any:
     return np.eye(n)[list(order)]
 
 
-def _elementwise(builder: Any, e: Any, slots: list[int]) -> int:
+def _elementwise(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
     function = e.function
     body, captured, _ = builder.body(function.variables, lambda b: b.slot(function.expr))
     return builder.step(_run_on, *slots, *captured, static=(body,))
@@ -266,11 +266,11 @@ def _tensor_product(*arrays: Any) -> Any:
     return reduce(lambda a, b: np.tensordot(a, b, 0), arrays)
 
 
-def _contraction(builder: Any, e: Any, slots: list[int]) -> int:
+def _contraction(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
     return builder.step(_contracted, slots[0], static=(_axes(e.contraction_indices), False))
 
 
-def _diagonal(builder: Any, e: Any, slots: list[int]) -> int:
+def _diagonal(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
     return builder.step(_contracted, slots[0], static=(_axes(e.diagonal_indices), True))
 
 
@@ -290,7 +290,7 @@ def _contracted(array: Any, groups: tuple[tuple[int, ...], ...], kept: bool) -> 
     return np.einsum(array, labels, out)
 
 
-def _permuted(builder: Any, e: Any, slots: list[int]) -> int:
+def _permuted(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
     return builder.step(_transposed_by, slots[0], static=(tuple(e.permutation.array_form),))
 
 

@@ -18,8 +18,8 @@ from .. import numpy as traced_numpy
 from .._api._at_values import jvp
 from .._api._control import fori_loop
 from .._api._transforms import vmap
+from .._shapes import Size
 from .._state import now
-from .._trace import Traced
 from .._trace._formula import Form, Meaning, Tape
 from ..errors import ArgumentError, UnsupportedError
 from ..scipy import integrate
@@ -68,17 +68,18 @@ def _run_loop(first: Any, last: Any, *more: Any) -> Any:
     *captured, body, product = more
     combine: Callable[[Any, Any], Any] = operator.mul if product else operator.add
     end = last + 1
-    backwards = end < first
-    if not isinstance(first, Traced) and not isinstance(end, Traced):
-        first, end = (end, first) if backwards else (first, end)
-    else:
+    traced = any(hasattr(x, "__symgrad_bind__") and not isinstance(x, Size) for x in (first, end))
+    backwards = end < first if traced else bool(end < first)
+    if traced:
         first, end = np.minimum(first, end), np.maximum(first, end)
+    elif backwards:
+        first, end = end, first
 
     def step(i: Any, total: Any) -> Any:
         return combine(total, body(i, *captured)[0])
 
     total = fori_loop(first, end, step, _start(body, first, captured, float(product)))
-    if backwards is False or backwards is np.False_:
+    if backwards is False:
         return total
     turned = 1 / total if product else -total
     return turned if backwards is True else np.where(backwards, turned, total)

@@ -152,7 +152,17 @@ class FormulaBuilder(Builder):
 
     def _evaluated(self, e: Any) -> int:
         """Return a constant that SymPy computes."""
-        value = e.evalf(20)
+        try:
+            value = e.evalf(20)
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ):
+            raise self.refusal(e) from None
         if not value.is_number or value.has(sp.zoo, sp.Function, sp.Integral, sp.Sum):
             raise self.refusal(e)
         number = complex(value)

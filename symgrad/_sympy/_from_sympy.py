@@ -8,10 +8,12 @@ import keyword
 from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
+from sympy.core.symbol import Str
 from sympy.matrices.expressions.matexpr import MatrixExpr
 from sympy.tensor.array import NDimArray
 
@@ -144,11 +146,12 @@ class Formula:
         flat = [name for given in arguments for name in _names_in(given)]
         if len(set(flat)) != len(flat):
             raise ArgumentError(f"a symbol is listed twice: {', '.join(map(str, flat))}")
-        self._given = (expressions, arguments, caller, functions)
-        self._flat = tuple(arguments) == tuple(flat)
-        self._names = _Names(flat)
-        # As a closure: calls that find the function need not look at what nobody changes.
-        self._run = _program(_tree_of(expressions, caller), flat, functions or {}, caller)
+        run = _program(_tree_of(expressions, caller), flat, functions or {}, caller)
+        nested = None if tuple(arguments) == tuple(flat) else arguments
+        # Beside the object: calls that find the function need not look at what nobody changes.
+        _MADE[self] = _Made((expressions, arguments, caller, functions), nested, _Names(flat), run)
+        self._expressions, self._functions = expressions, functions
+        self._arguments = sp.Tuple(*(Str(a) if isinstance(a, str) else a for a in arguments))
         names = [
             _identifier(str(s) if isinstance(s, (str, *NAMES)) else "", k)
             for k, s in enumerate(arguments)
@@ -166,7 +169,8 @@ class Formula:
             self.__doc__ = f"The formula {sp.sstr(expressions)[:200]}."
 
     def __call__(self, *values: Any, **named: Any) -> Any:
-        arguments = self._given[1]
+        made = _MADE[self]
+        arguments = made.given[1]
         if named:
             try:
                 values = self.__signature__.bind(*values, **named).args
@@ -177,16 +181,28 @@ class Formula:
                 f"the formula takes {len(arguments)} values "
                 f"({', '.join(map(str, arguments))}), not {len(values)}"
             )
-        if not self._flat:
+        if made.nested is not None:
             values = tuple(
                 value
                 for given, x in zip(arguments, values, strict=True)
                 for value in _read(given, x)
             )
-        return self._run(*self._names.checked(values))
+        return made.run(*made.names.checked(values))
 
     def __reduce__(self) -> Any:
-        return call_again(Formula, self._given, {})
+        return call_again(Formula, _MADE[self].given, {})
+
+
+class _Made(NamedTuple):
+    """What a formula was made of, its arguments where they are nested, and what computes it."""
+
+    given: tuple[Any, ...]
+    nested: Any
+    names: _Names
+    run: Callable[..., Any]
+
+
+_MADE: WeakKeyDictionary[Formula, _Made] = WeakKeyDictionary()
 
 
 # ---------------------------------------------------------------- arguments

@@ -25,7 +25,7 @@ from ..scipy import special
 
 
 def _is_complex(x: Any) -> bool:
-    return np.iscomplexobj(x)
+    return bool(np.iscomplexobj(x))
 
 
 def _acot(x: Any) -> Any:

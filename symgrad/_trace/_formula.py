@@ -101,7 +101,7 @@ class Form(NamedTuple):
         What has to be computed first.
     """
 
-    emit: Callable[[Builder, Any, list[int]], int]
+    emit: Callable[[Any, Any, list[int]], int]
     parts: Callable[[Any], Sequence[Any]] = lambda e: e.args
 
 
@@ -157,7 +157,7 @@ class Builder:
         self.slots: list[Any] = [None] * len(arguments)
         self.known: list[bool] = [False] * len(arguments)
         self.steps: list[Any] = []
-        self.arguments = dict(zip(arguments, range(len(arguments)), strict=True))
+        self.arguments: dict[Any, int] = dict(zip(arguments, range(len(arguments)), strict=True))
         self._numbered: dict[Any, int] = {}
         # By identity, together with the formula, which so stays what it is.
         self._done: dict[Any, tuple[Any, int]] = {}
@@ -219,7 +219,8 @@ class Builder:
         UnsupportedError
             For what has no numerical meaning here.
         """
-        done, stack = self._done, [(formula, mode, None)]
+        done = self._done
+        stack: list[tuple[Any, Any, Any]] = [(formula, mode, None)]
         while stack:
             e, how, parts = stack.pop()
             if (id(e), how) in done:
