@@ -52,6 +52,7 @@ from ._schedule import Program as Program
 from ._schedule import load as load
 from ._show import show as show
 from ._sympy._from_sympy import from_sympy as from_sympy
+from ._sympy._lambdify import lambdify as lambdify
 from ._tensor import backward_order as backward_order
 from ._tensor import draw as draw
 from ._tensor import no_grad as no_grad

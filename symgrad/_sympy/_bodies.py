@@ -18,9 +18,9 @@ from .. import numpy as traced_numpy
 from .._api._at_values import jvp
 from .._api._control import fori_loop
 from .._api._transforms import vmap
-from .._shapes import Size
+from .._ops.np_common import is_traced
 from .._state import now
-from .._trace._formula import Form, Meaning, Tape
+from .._trace._formula import Form, Meaning, Tape, quotient
 from ..errors import ArgumentError, UnsupportedError
 from ..scipy import integrate
 from ._builder import INDEX, FormulaBuilder
@@ -68,21 +68,23 @@ def _run_loop(first: Any, last: Any, *more: Any) -> Any:
     *captured, body, product = more
     combine: Callable[[Any, Any], Any] = operator.mul if product else operator.add
     end = last + 1
-    traced = any(hasattr(x, "__symgrad_bind__") and not isinstance(x, Size) for x in (first, end))
-    backwards = end < first if traced else bool(end < first)
-    if traced:
-        first, end = np.minimum(first, end), np.maximum(first, end)
-    elif backwards:
-        first, end = end, first
+    traced = is_traced(first) or is_traced(end)
+    low, high = _ordered(first, end, traced)
 
     def step(i: Any, total: Any) -> Any:
         return combine(total, body(i, *captured)[0])
 
-    total = fori_loop(first, end, step, _start(body, first, captured, float(product)))
-    if backwards is False:
-        return total
-    turned = 1 / total if product else -total
-    return turned if backwards is True else np.where(backwards, turned, total)
+    total = fori_loop(low, high, step, _start(body, low, captured, float(product)))
+    turned = quotient(1, total) if product else -total
+    if traced:
+        return np.where(end < first, turned, total)
+    return turned if end < first else total
+
+
+def _ordered(first: Any, end: Any, traced: bool) -> tuple[Any, Any]:
+    if traced:
+        return np.minimum(first, end), np.maximum(first, end)
+    return (end, first) if end < first else (first, end)
 
 
 def _start(body: Tape, first: Any, captured: list[Any], value: float) -> Any:

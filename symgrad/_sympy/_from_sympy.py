@@ -312,6 +312,8 @@ def _tree_of(expressions: Any, caller: str, depth: int = 0) -> _Node:
             )
         entries = expressions.values() if isinstance(expressions, dict) else expressions
         return _joined(expressions, [_tree_of(e, caller, depth + 1) for e in entries])
+    if expressions is None:
+        return _Node([], lambda values: None)
     if isinstance(expressions, str):
         raise ArgumentError(
             f"{caller} takes SymPy expressions, not text: write "
