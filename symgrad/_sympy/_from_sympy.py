@@ -117,6 +117,9 @@ def from_sympy(expressions: Any, symbols: Any) -> Callable[..., Any]:
     return Formula(expressions, tuple(listed), "from_sympy")
 
 
+#: Formulas of fewer steps are printed in the function's docstring: SymPy sorts what it prints.
+PRINTED = 200
+
 #: What can be an argument.
 NAMES = (sp.Symbol, sp.Idx, AppliedUndef, sp.Derivative, sp.Indexed, *WHOLE)
 
@@ -146,7 +149,7 @@ class Formula:
         flat = [name for given in arguments for name in _names_in(given)]
         if len(set(flat)) != len(flat):
             raise ArgumentError(f"a symbol is listed twice: {', '.join(map(str, flat))}")
-        run = _program(_tree_of(expressions, caller), flat, functions or {}, caller)
+        run, steps = _program(_tree_of(expressions, caller), flat, functions or {}, caller)
         nested = None if tuple(arguments) == tuple(flat) else arguments
         # Beside the object: calls that find the function need not look at what nobody changes.
         _MADE[self] = _Made((expressions, arguments, caller, functions), nested, _Names(flat), run)
@@ -165,8 +168,9 @@ class Formula:
         self.__signature__ = inspect.Signature(parameters)
         self.__name__ = self.__qualname__ = "formula"
         self.__doc__ = "A formula."
-        with contextlib.suppress(RecursionError):  # SymPy prints by recursion
-            self.__doc__ = f"The formula {sp.sstr(expressions)[:200]}."
+        if steps < PRINTED:
+            with contextlib.suppress(RecursionError):  # SymPy prints by recursion
+                self.__doc__ = f"The formula {sp.sstr(expressions)[:200]}."
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         made = _MADE[self]
@@ -364,8 +368,8 @@ def _array_of(expressions: Any) -> _Node:
 
 def _program(
     tree: _Node, names: list[Any], functions: dict[str, Callable[..., Any]], caller: str
-) -> Callable[..., Any]:
-    """Return the function of the values that computes a nesting of formulas."""
+) -> tuple[Callable[..., Any], int]:
+    """Return the function of the values that computes a nesting of formulas, and its steps."""
     for leaf in tree.leaves:
         refuse_large_numbers(leaf)
     builder = FormulaBuilder(names, TABLE, functions)
@@ -382,7 +386,7 @@ def _program(
         with np.errstate(all="ignore"):
             return pack(tape(*values))
 
-    return run
+    return run, len(tape.steps)
 
 
 def _chooses(tape: Tape) -> bool:
