@@ -59,6 +59,10 @@ FORMULAS: list[Any] = [
     sp.Max(x, y), sp.Min(x, y, 1), sp.Mod(x, y), sp.sinc(x), sp.cot(x), sp.sec(x), sp.csc(x),
     sp.coth(x), sp.sech(x), sp.csch(x), sp.sqrt(x) ** -3, x * sp.stieltjes(1), x * sp.primepi(20),
     x * sp.Sum(1 / i**2, (i, 1, sp.oo)), sp.Piecewise((x, x < y), (y, True)),
+    sp.acos(x), sp.asin(x), sp.atan(x), sp.acosh(x + 1), sp.asinh(x), sp.atanh(x), sp.cos(x),
+    sp.cosh(x), sp.sinh(x), sp.tan(x), sp.tanh(x), sp.log(x), sp.atan2(x, y), sp.erf(x),
+    sp.erfc(x), sp.ceiling(3 * x), sp.floor(3 * x), sp.sign(x - y), sp.exp(x), sp.re(x), sp.Abs(x),
+    sp.Rem(5 * x, y),
     sp.meijerg([], [], [0], [], 1) * x,
 ]  # fmt: skip
 

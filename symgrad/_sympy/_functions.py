@@ -17,7 +17,7 @@ import sympy as sp
 from sympy.codegen import cfunctions, numpy_nodes, scipy_nodes
 from sympy.functions.special.tensor_functions import LeviCivita
 
-from .._trace._formula import Builder, Form, Meaning, own_form, quotient
+from .._trace._formula import Builder, Form, Meaning, folded, own_form, quotient
 from ..errors import UnsupportedError
 from ..scipy import special
 
@@ -554,6 +554,8 @@ FUNCTIONS: dict[Any, Meaning] = {
     sp.Nor: lambda *c: np.logical_not(reduce(np.logical_or, c)),
     sp.Implies: lambda a, b: np.logical_or(np.logical_not(a), b), sp.Equivalent: _equivalent,
     cfunctions.fma: _fma, scipy_nodes.cosm1: special.cosm1, scipy_nodes.powm1: special.powm1,
+    cfunctions.isnan: np.isnan, cfunctions.isinf: np.isinf,
+    numpy_nodes.maximum: folded(np.maximum), numpy_nodes.minimum: folded(np.minimum),
     numpy_nodes.logaddexp: np.logaddexp, numpy_nodes.logaddexp2: np.logaddexp2,
     # gamma, beta, counting
     sp.loggamma: _loggamma, sp.factorial: _factorial, sp.factorial2: _double_factorial,

@@ -20,7 +20,7 @@ REASONS: list[tuple[str, str]] = [
     (_COUNTS, """
         andre bell bernoulli carmichael divisor_sigma euler genocchi jacobi_symbol kronecker_symbol
         legendre_symbol mobius motzkin partition primenu primeomega primepi reduced_totient totient
-        tribonacci nC nP nT stirling
+        udivisor_sigma         tribonacci nC nP nT stirling
     """),
     ("is computed for numbers only: .doit() or .evalf() of numbers", """
         chebyshevt_root chebyshevu_root stieltjes subfactorial
@@ -47,7 +47,10 @@ REASONS: list[tuple[str, str]] = [
     ("is a limit that SymPy has not found: .doit(), or the formula at a point nearby", "Limit"),
     ("depends on a branch, which numbers do not carry: simplify with unpolarify",
      "periodic_argument principal_branch"),
-    ("is an interval of values, no number: it comes of a limit that oscillates", "AccumBounds"),
+    ("is an interval of values, no number: it comes of a limit that oscillates",
+     "AccumBounds AccumulationBounds"),
+    ("is an array that is not written out: .doit()", "ArrayComprehension ArrayComprehensionMap"),
+    ("is text of another language", "Token CodegenAST Node"),
     ("is a sum over the roots of a polynomial: .doit(), or sum over numpy.roots", "RootSum"),
     ("is a permanent, whose cost grows exponentially: write it out", "Permanent"),
     ("is a question to the assumptions: write it as a relation, x > 0",
