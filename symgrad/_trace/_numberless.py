@@ -49,6 +49,9 @@ _FLOAT = (
     "x itself, which is a number already; np.sin(x), np.exp(x), ... for functions of math",
 )
 
+#: What NumPy asks for, also where a traced array is assigned to a part of an array of numbers.
+NUMBERS = "an array of numbers"
+
 SPARSE = "scipy.sparse._"  # how the names of its modules begin
 
 
@@ -133,6 +136,8 @@ class Numberless:
         if self.dtype.kind in "iu":
             instead = "x itself, which is whole already, also as an index of an array"
         self._leaked("a Python int (`int(x)`)", instead, of_one=True)
+
+    __trunc__ = __int__
 
     def __round__(self, ndigits: int | None = None) -> Any:
         known = known_number(self.node) if ndigits is None else None
@@ -222,7 +227,7 @@ class Numberless:
                 "sums by groups are np.bincount(groups, weights=x)",
             )
         self._leaked(
-            "an array of numbers",
+            NUMBERS,
             "x.astype(np.float64) for np.float64(x), np.stack([x, y]) for np.array([x, y]), "
             "symgrad.numpy.take(array, x) for array[x], and for array[:] = x an array that is made "
             "within the function (symgrad.numpy.zeros_like(array))",
