@@ -99,7 +99,7 @@ ASKING = (
     "'a'.center(int(x+3))", "'abc'.find('b',int(x))", "'a'.__mul__(int(x+1))", "'a'*x", "[1.]*x",
     "[1.]*int(x+1)", "'abc'.replace('a','b',int(x))", "round(x,int(x))", "vars(x)", "dir(x)",
     "len(x)", "iter(x)", "reversed(x)", "callable(x)", "super(x)", "setattr(x,'a',1)",
-    "eval('x*2')", "exec('y=x')", 
+    "eval('x*2')", "exec('y=x')",
     "functools.reduce(operator.add,[x,1.0])", "functools.reduce(math.hypot,[x,1.0,2.0])",
     "functools.partial(math.exp,x)()", "functools.lru_cache(math.exp)(x)",
     "functools.lru_cache(lambda t:t*2)(x)", "functools.cache(lambda t:t*2)(x)",
