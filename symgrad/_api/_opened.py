@@ -120,7 +120,7 @@ class Opened:
         call = followed.outermost(function) if followed else function
         result = continued(lambda: call(*new, **named), call(*new, **named), self.inputs)
         for given in checked:
-            warn_if_changed(*given)
+            warn_if_changed(result, *given)
         values = [x for x in flatten_traced(result)[0] if isinstance(x, Traced)]
         warn_of_searches([x.node for x in values], self.inputs)
         if top:

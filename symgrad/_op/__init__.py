@@ -26,6 +26,7 @@ There are few *kinds* of op, with a record each, and each pass treats a kind in 
 """
 
 from ._facets import (
+    Builder,
     Code,
     Composed,
     Cython,
@@ -58,6 +59,7 @@ from ._kinds import (
     Op,
     Placing,
     Reader,
+    Readers,
     Reduce,
     Result,
     Routine,
@@ -65,7 +67,6 @@ from ._kinds import (
     Scatter,
     Tape,
     View,
-    readers,
 )
 from ._params import (
     AXES,

@@ -222,7 +222,8 @@ class Index(Generic[R]):
 
     def may_apply(self, node: Node) -> bool:
         """Tell at a glance whether any row may apply at ``node``."""
-        self._complete()
+        if self._special:
+            self._complete()
         _, some = self._known.get(node.op) or self._concerning(node.op)
         if some is None:
             return True
@@ -237,7 +238,8 @@ class Index(Generic[R]):
 
     def among(self, op: Op, operands: Iterable[Op]) -> Sequence[R]:
         """Return the rows that may apply at a node of an op with operands of ops."""
-        self._complete()
+        if self._special:
+            self._complete()
         key = op, frozenset(operands)
         found = self._seen.get(key)
         if found is None:
@@ -249,8 +251,14 @@ class Index(Generic[R]):
             self._seen[key] = found
         return found
 
+    def replace(self, earlier: R | None, row: R | None) -> None:
+        """Take a row out, and put another one in, the last in preference; None: neither."""
+        kept = [known for known in self._rows if known is not earlier]
+        self._rows = kept if row is None else [*kept, row]
+        self._known, self._seen = {}, {}
+
     def _complete(self) -> None:
-        if self._special and registry.is_complete:
+        if registry.is_complete:
             self._rows, self._special = self._rows + self._special, []
             self._known, self._seen = {}, {}
 
