@@ -281,17 +281,16 @@ def members(n: int) -> Trial:
 
 def columns_of_a_jacobian(n: int) -> Trial:
     x = _weights(n)
-    f = lambda x: (
-        np.sum(np.cos(x))
-        * np.ones(2)
-        @ sg.jacobian(  # noqa: E731
-            lambda x: np.stack([np.sum(x**2), np.sum(x**3)])
-        )(x)[:, 0]
-    )
-    s, c, d = x[0], np.sum(np.cos(x)), np.zeros(n)
-    d[0] = 2 + 6 * s
-    inner = 2 * s + 3 * s**2
-    return f, (x,), c * inner, c * d - np.sin(x) * inner
+
+    def powers(x: Any) -> Any:
+        return np.stack([np.sum(x**2), np.sum(x**3)])
+
+    def f(x: Any) -> Any:
+        return np.sum(np.cos(x)) * np.sum(sg.jacobian(powers)(x)[:, 0])
+
+    inner, further = 2 * x[0] + 3 * x[0] ** 2, np.zeros(n)
+    further[0] = np.sum(np.cos(x)) * (2 + 6 * x[0])
+    return f, (x,), np.sum(np.cos(x)) * inner, further - np.sin(x) * inner
 
 
 def coefficients(n: int) -> Trial:
