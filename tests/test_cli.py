@@ -360,6 +360,47 @@ def test_a_narrow_terminal_cuts_no_numbers(run: Any, monkeypatch: pytest.MonkeyP
     assert max(map(len, table.splitlines())) <= 80
 
 
+@pytest.mark.parametrize("columns", [20, 40, 60])
+def test_a_terminal_too_narrow_for_the_table_cuts_nothing(
+    run: Any, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    _, wide, _ = run("verify", "x*sin(x)", "--domain", "-3:3")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    status, out, _ = run("verify", "x*sin(x)", "--domain", "-3:3")
+    assert status == 0
+    wide, narrow = (re.sub(r"\x1b\[[0-9;]*m", "", text) for text in (wide, out))
+    numbers = re.findall(r"-?\d[\d.e+-]*", wide)
+    assert sorted(re.findall(r"-?\d[\d.e+-]*", narrow)) == sorted(numbers)
+    assert "…" not in narrow
+
+
+def test_the_command_alone_prints_its_help(run: Any) -> None:
+    status, out, _ = run()
+    assert status == 0
+    assert out.startswith("usage: symgrad")
+    assert "diff" in out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("dif", "did you mean 'diff'?"),
+        ("verfy", "did you mean 'verify'?"),
+        ("x**2", "build, cache, diff"),
+    ],
+)
+def test_an_unknown_command_names_the_nearest(
+    capsys: pytest.CaptureFixture[str], given: str, said: str
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([given, "x**2"])
+    assert stop.value.code == 2
+    assert said in capsys.readouterr().err
+
+
 def test_without_rich_the_text_is_plain(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.console", None)
     assert run("diff", "x**2") == (0, "f(x) = x**2\n\nd f/d x = 2*x\n", "")
