@@ -74,7 +74,7 @@ items(
     ("order=2**70", says(lambda: sg.formula(np.sin, 0.5, wrt=0, order=2**70), "order"), True),
     ("define of a number", says(lambda: sg.define("Cubed", 3), ""), True),
     ("scan(None, ...)", says(lambda: sg.scan(None, 0.0, X), ""), True),
-    ("value_and_grad(argnames=True)", says(lambda: sg.value_and_grad(np.sum, argnames=True), ""), True),
+    ("argnames=True", says(lambda: sg.value_and_grad(np.sum, argnames=True), "argnames"), True),
     ("an attribute of another library",
      lambda: error_of(lambda: sg.torch.linalg_of_no_library)[:14], "AttributeError"),
 )  # fmt: skip
