@@ -217,28 +217,28 @@ def grad(
     f:
         A NumPy function with a scalar result.
     argnums:
-        Which argument to differentiate by: its position, 0 if nothing else is said; several
-        give a tuple. How a call passes it does not matter: by position, by name, or not at all
-        if it has a default. Python's whole numbers among it are taken as floats.
+        The position of the argument to differentiate with respect to; several positions give
+        a tuple of gradients. Calls may pass the argument by position or by name, or leave it
+        out if it has a default. Python ints are converted to floats.
     has_aux:
         Whether ``f`` returns ``(value, extra)``; the result is then ``(gradient, extra)``.
     holomorphic:
         Whether ``f`` is a holomorphic function of complex arguments with a complex result;
         the result is then its complex derivative.
     argnames:
-        Which arguments to differentiate by, by name; with ``argnums``, these besides.
+        The names of arguments to differentiate with respect to, in addition to ``argnums``.
 
     Returns
     -------
     Function
-        Its result has the structure, shapes and types of the argument. By a complex argument
+        Its result has the structure, shapes and types of the argument. For a complex argument
         ``x + iy`` it is ``df/dx - i df/dy``, as in JAX.
 
     Raises
     ------
     ArgumentError
         When called, if the result of ``f`` is not one real number (one complex number for
-        ``holomorphic=True``), or an argument to differentiate by is not of floating point.
+        ``holomorphic=True``), or a differentiated argument is not of floating point.
 
     Notes
     -----
@@ -328,8 +328,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
     Parameters
     ----------
     f:
-        A NumPy function of single examples. Of a sparse derivative the pattern is that of one
-        example, values have a leading axis, and a call gives a list of matrices.
+        A NumPy function of single examples. For a sparse derivative the pattern is that of
+        one example, values have a leading axis, and a call returns a list of matrices.
     in_axes:
         The batch axis of each argument (None: the same for all examples), or one for all.
     out_axes:

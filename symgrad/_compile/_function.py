@@ -54,7 +54,7 @@ from ._progress import told_if_slow
 from ._recall import Recall, RecalledError, words_of
 from ._specialization import Specialization, listed, say_unwritten
 from ._tracebacks import SHORTENED, refused_in_c
-from ._unfollowed import DrawnError, generators_among, no_draws
+from ._unfollowed import DrawnError, generators_among, no_draws, told_of_advances
 
 #: How often a trace is begun again because another thread has changed what it reads.
 RACES = 16
@@ -403,7 +403,8 @@ class Function(Foreign, Travels, Generic[P, R]):
                     captures.needed = examples.needed
                     watch = None if recall is None else captures.unless_assigning(recall.watch)
                     drawn = [*reading.generators, *generators_among(leaves)]
-                    with no_draws(drawn, reading.codes):
+                    advances = told_of_advances(reading.iterators, reading.codes)
+                    with no_draws(drawn, reading.codes), advances:
                         graph = trace(body, signature, given.sizes, names, examples, watch)
             except RecalledError as found:
                 again = functools.partial(trace, body, signature, given.sizes, names)

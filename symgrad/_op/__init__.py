@@ -26,6 +26,7 @@ There are few *kinds* of op, with a record each, and each pass treats a kind in 
 """
 
 from ._facets import (
+    Builder,
     Code,
     Composed,
     Cython,
@@ -37,6 +38,7 @@ from ._facets import (
     Libm,
     Limit,
     Recurrence,
+    Ties,
     Words,
     Written,
     Zeros,
