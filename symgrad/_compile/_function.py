@@ -13,7 +13,7 @@ from typing import Any, Generic, overload
 from weakref import WeakSet
 
 from .._forks import free_in_children
-from .._graph import apart, warn_user
+from .._graph import Node, apart, warn_user
 from .._options import as_flag
 from .._pickles import Travels
 from .._runtime import MISS, structures
@@ -201,6 +201,10 @@ class Function(Foreign, Travels, Generic[P, R]):
             dynamic=self._dynamic, cache=False, parallel=self._parallel, rounding=self.rounding,
             prepared=self._prepared, otherwise=self._otherwise,
         )  # fmt: skip
+
+    def traced_outputs(self) -> list[Node]:
+        """Return the results of all its traces."""
+        return [x for found in self._met for x in found.graph.outputs]
 
     def laid_aside(self) -> Any:
         """Return what is held of what the function reads now, and hold it no more.

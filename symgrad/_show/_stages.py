@@ -194,15 +194,10 @@ def times(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
     """Yield the seconds that each stage of a first call takes, as :func:`show` prints them."""
     _require_function(f)
     known = f if isinstance(f, Function) else plain(f)
-    clock = Clock("the rest")
-
-    def begin(stage: str) -> str:
-        if stage == SIMPLIFYING[0].name:  # what the trace has made is there
-            clock.busiest()
-        return clock.begin(stage)
-
-    with within(staged=begin):
-        known.forgetful()(*args, **kwargs)
+    fresh = known.forgetful()
+    clock = Clock("the rest", lambda: topological(fresh.traced_outputs()))
+    with within(staged=clock.begin):
+        fresh(*args, **kwargs)
     line, count, total = clock.busiest()
     clock.begin("")
     width = max(map(len, clock.seconds))
