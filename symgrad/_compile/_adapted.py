@@ -40,14 +40,14 @@ def adapted_at_once(walk: Walk) -> bool:
     refusal is an exception, past which Brent's method goes on to call Python, as CPython does not
     allow. Or it may read a clock or a file, which succeeds, and would be a constant. An adapted
     copy calls symgrad's solvers, clocks and files. Aliases of typing answer for the traced value's
-    class. And sparse matrices of SciPy's can be multiplied
-    by a traced number: they then hold it, and do not know its shape.
+    class. Sparse matrices of SciPy's can be multiplied by a traced number: they then hold it, and
+    do not know its shape. And ``id`` of an object is not that of its copy.
     """
     parts = (x for held in (walk.parts, walk.bound) for _, own in held.values() for _, x in own)
     names = set(walk.mentioned)
     asks = "isinstance" in walk.mentioned
     for value in (*walk.met.values(), *parts):
-        if asks and has_alias(value, walk.mentioned):
+        if value is id or (asks and has_alias(value, walk.mentioned)):
             return True
         if isinstance(value, ModuleType):
             names.add(value.__name__)

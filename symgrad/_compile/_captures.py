@@ -512,7 +512,8 @@ class Captures:
                 with within(repeated=effects.inside, opened=opened):
                     result = self._run(body, twins, args, kwargs)
                 for x, own, tree, key in given if writes else ():
-                    warn_if_changed(x, own, tree, f"argument {argument_name(self._root, key)}")
+                    name = f"argument {argument_name(self._root, key)}"
+                    warn_if_changed(result, x, own, tree, name)
                 leaves, tree = flatten_traced(result)
                 kept = {id(x) for x in leaves if type(x) is StandIn}
                 for x in stand_ins.values():

@@ -52,7 +52,7 @@ from ._options import P, R, check_backend, check_parallel, check_rounding, param
 from ._recall import Recall, RecalledError, words_of
 from ._specialization import Specialization, listed, say_unwritten
 from ._tracebacks import SHORTENED, refused_in_c, told_if_slow
-from ._unfollowed import DrawnError, generators_among, no_draws
+from ._unfollowed import DrawnError, generators_among, no_draws, told_of_advances
 
 #: How often a trace is begun again because another thread has changed what it reads.
 RACES = 16
@@ -382,7 +382,8 @@ class Function(Foreign, Travels, Generic[P, R]):
                     watch = None if recall is None else captures.unless_assigning(recall.watch)
                     doing = f"tracing {getattr(self, '__name__', 'a function')}"
                     drawn = [*reading.generators, *generators_among(leaves)]
-                    with no_draws(drawn, reading.codes), told_if_slow(doing):
+                    advances = told_of_advances(reading.iterators, reading.codes)
+                    with no_draws(drawn, reading.codes), advances, told_if_slow(doing):
                         graph = trace(body, signature, given.sizes, names, examples, watch)
             except RecalledError as found:
                 again = functools.partial(trace, body, signature, given.sizes, names)

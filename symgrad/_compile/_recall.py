@@ -20,6 +20,7 @@ import sympy as sp
 from .._graph import Input, Rule, topological
 from .._op import registry
 from .._ops.callback import CALLBACK
+from .._rewrite import ENTERED
 from .._schedule import Program
 from .._shapes import hint
 from .._signals import foreseen, tolerating
@@ -205,7 +206,7 @@ def _sketched(primal: Primal) -> Program | None:
 
     Rules and functions of the user's are code, which may be other code in another process.
     """
-    if primal.decided:
+    if primal.decided or ENTERED:
         return None
     outputs = (*primal.outputs, *primal.fresh.values())
     walk = topological(outputs)

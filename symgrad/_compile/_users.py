@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import functools
 import hashlib
+import inspect
 import marshal
 import operator
 import pickle
 import sys
+import threading
 from abc import ABCMeta
 from argparse import Namespace
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from types import (
@@ -112,7 +116,7 @@ _OF_LAYOUT = frozenset(("__dictoffset__", "__vectorcalloffset__", "__weaklistoff
 
 def has_dictionary(value: Any) -> bool:
     """Tell whether an object has a dictionary of attributes, without asking for it."""
-    return bool(type(value).__dictoffset__)
+    return bool(type(value).__dictoffset__) or isinstance(value, threading.local)
 
 
 def slots_of(kind: type) -> Iterator[str]:
@@ -225,6 +229,44 @@ def copied_class(kind: type, packages: frozenset[str] = NONE) -> bool:
         # Else its objects lie otherwise in memory than those of the second one.
         and not (slotted and (len(own) > 1 or announced(kind)))
     )
+
+
+#: What lies in memory as C has it, numbers that Python makes at each look.
+IN_MEMORY = (bytearray, array, memoryview, ctypes.c_int.__mro__[-2])
+
+
+def memory_of(value: Any) -> bytes:
+    """Return the bytes of one of ``IN_MEMORY``."""
+    return memoryview(value).tobytes()
+
+
+def set_memory(value: Any, data: bytes) -> None:
+    """Put other bytes into one of ``IN_MEMORY``."""
+    if isinstance(value, bytearray):
+        value[:] = data
+    elif isinstance(value, array):
+        del value[:]
+        value.frombytes(data)
+    elif isinstance(value, memoryview):
+        view = np.asarray(value)
+        np.copyto(view, np.frombuffer(data, view.dtype).reshape(view.shape))
+    else:
+        ctypes.memmove(ctypes.addressof(value), data, len(data))
+
+
+def takes_nothing(function: Any) -> bool:
+    """Tell whether a function of Python's is called without arguments alone."""
+    code = getattr(function, "__code__", None)
+    takes = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    return code is not None and not (
+        code.co_argcount or code.co_kwonlyargcount or code.co_flags & takes
+    )
+
+
+def remembers(function: Any) -> int:
+    """Return how many results a function with ``functools.lru_cache`` has kept."""
+    kept: int = function.cache_info().currsize
+    return kept
 
 
 def table_form(value: Any) -> bytes:

@@ -131,8 +131,10 @@ def _is_plain(kind: type) -> bool:
 def more_than_numbers(value: Any) -> str | None:
     """Say why an object is not its numbers, and what to write instead; None if it is."""
     why = own_rules(type(value))
+    if why is None:
+        return None
     types: Any = getattr(value, "dtypes", None)
-    if why is None or not hasattr(types, "items"):
+    if not hasattr(types, "items"):
         return why
     others = [name for name, t in types.items() if getattr(t, "kind", "O") not in "fiu"]
     if not others:

@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Node
-from .._op import ArrayOp, readers
+from .._op import ArrayOp, Readers
 from .._ops.movement import is_single
 from .._shapes import Dimension, Shape, as_expr, as_size, dim_product, hint, same
 from .._trace import as_node
@@ -49,7 +49,7 @@ def moved(node: Node, k: int, block: Block) -> Found:
         return sp.S.Zero
 
     assert isinstance(node.op, ArrayOp)
-    operands = readers((x.shape for x in node.operands), at)
+    operands = Readers(node.operands, at)
     node.op.element(tuple(symbols), *operands, **node.params)
     [places] = noted
     return solved(block, places, symbols, node.operands, node.shape)

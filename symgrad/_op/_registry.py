@@ -86,6 +86,14 @@ class Registry:
         else:
             self._handlers.setdefault(function, handler)
 
+    def remove(self, name: str) -> None:
+        """Take an op out again, with the functions that it answers to."""
+        record = self.ops.pop(name, None)
+        for function in [f for f, handler in self._handlers.items() if handler is record]:
+            del self._handlers[function]
+        for late in [f for f, handler in self._late.items() if handler is record]:
+            del self._late[late]
+
     def _settle(self, load: bool = False) -> None:
         """Enter the functions of modules that are imported by now; of all modules with ``load``."""
         with self._lock:

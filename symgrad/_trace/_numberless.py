@@ -41,6 +41,13 @@ def _instead_of(function: str) -> str:
     found = getattr(sys.modules.get(f"scipy.{module}"), name, None)
     if replaced(function) or (found is not None and registry.find(found) is not None):
         return f"symgrad.{function}"
+    fates = importlib.import_module("symgrad.scipy._fates")
+    try:
+        fate, why = fates.fate(module, name)
+    except KeyError:
+        fate, why = "", ""
+    if fate == fates.REFUSED:
+        return f"another one ({why}), or sg.pure_callback around it, which has no derivative"
     return "sg.pure_callback around it, which has no derivative, or its formula in NumPy"
 
 

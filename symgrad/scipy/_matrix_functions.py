@@ -15,8 +15,10 @@ import scipy.linalg
 
 from .. import numpy as traced_numpy
 from .._api._control import while_loop
+from .._api._custom import custom_jvp, stop_gradient
 from .._api._implicit import implicit_root
 from .._ops.factorizations import rounding
+from .._ops.logic import unknown
 from .._ops.np_common import is_traced
 from .._trace._namespace import version
 from ..errors import UnsupportedError
@@ -75,22 +77,29 @@ def _logarithm(a: Any) -> Any:
     return np.where(off <= 0.25, total * 2.0**k, np.nan)
 
 
-def _root_or_symmetric(a: Any) -> Any:
-    """Return the principal root, also that of a singular matrix if it is symmetric."""
+@custom_jvp
+def _root_without_derivative(a: Any) -> Any:
+    """Return the root of a symmetric matrix that may be singular: the derivative is infinite."""
     w, v = np.linalg.eigh(a)
-    w = np.where(np.abs(w) <= rounding(w), 0.0, w)
-    found, by_vectors = _root(a), (v * np.sqrt(w)) @ v.T
-    return np.where(np.all(a == a.T) & np.isnan(found), by_vectors, found)
+    return (v * np.sqrt(np.where(np.abs(w) <= rounding(w), 0.0, w))) @ v.T
+
+
+@_root_without_derivative.defjvp
+def _not_known(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    return _root_without_derivative(*primals), unknown(primals[0], tangents[0])
 
 
 @replaces(scipy.linalg.sqrtm)
 def sqrtm(A: Any) -> Any:
     """Principal root of a real matrix; nan where an eigenvalue is negative.
 
-    Nan also where one is 0, unless the matrix is symmetric. The root has no derivative there.
+    Nan also where one is 0, unless the matrix is symmetric: the root has no derivative there, and
+    its derivative is nan.
     """
     a = _square(A, "sqrtm")
-    return implicit_root(lambda x, a: x @ x - a, _root_or_symmetric)(a)
+    found = implicit_root(lambda x, a: x @ x - a, _root)(a)
+    singular = stop_gradient(np.all(a == a.T) & np.any(np.isnan(found)))
+    return np.where(singular, _root_without_derivative(a), found)
 
 
 @replaces(scipy.linalg.logm)

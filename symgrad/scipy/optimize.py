@@ -10,7 +10,7 @@ SciPy's own.
 In functions that are traced themselves they, ``minimize_scalar``, ``brentq``, ``brenth``,
 ``ridder`` and ``bisect`` are loops of the program, which the implicit function theorem
 differentiates, and so are ``fixed_point``, ``toms748``, ``nnls``, ``lsq_linear``, ``fminbound``,
-``brent``, ``fmin_bfgs`` and its kin. A solution that is none is nan there.
+``brent``, ``fmin``, ``fmin_bfgs`` and the like. ``linprog`` is SciPy's there. A solution that is none is nan there.
 
 Examples
 --------
@@ -51,6 +51,7 @@ from ._older import (
     approx_fprime,
     brent,
     fixed_point,
+    fmin,
     fmin_bfgs,
     fmin_cg,
     fmin_l_bfgs_b,
@@ -69,6 +70,7 @@ __all__ = [
     "brentq",
     "curve_fit",
     "fixed_point",
+    "fmin",
     "fmin_bfgs",
     "fmin_cg",
     "fmin_l_bfgs_b",
