@@ -213,6 +213,7 @@ def rewrite(
     shortcut = None
     if partials is not None:
         shortcut = Shortcut(name, written, partials, identity.samples)
+        assert shortcut.pattern is not None  # traced here, while all names in it are there
         for k, (low, high) in enumerate(identity.samples):
             step = 1e-6 * max(abs(low), abs(high))
 

@@ -73,6 +73,11 @@ def test_diff(run: Any) -> None:
     assert (status, out.splitlines()[2:]) == (0, ["d f/d x = exp(-y**2)*cos(x)"])
     status, out, _ = run("diff", "x**2*y", "--order", "2")
     assert out.splitlines()[2:] == ["d2 f/d x^2   = 2*y", "d2 f/d x d y = 2*x", "d2 f/d y^2   = 0"]
+    status, out, _ = run("diff", "x**3*y", "--order", "3", "--at", "x=2", "y=3")
+    assert out.splitlines()[2:6] == [
+        "d3 f/d x^3     = 6*y", "d3 f/d x^2 d y = 6*x", "d3 f/d x d y^2 = 0", "d3 f/d y^3     = 0",
+    ]  # fmt: skip
+    assert out.splitlines()[-4:-2] == ["d3 f/d x^3     = 18", "d3 f/d x^2 d y = 12"]
 
 
 def test_diff_in_other_forms(run: Any) -> None:
@@ -88,6 +93,9 @@ def test_diff_in_other_forms(run: Any) -> None:
     _, out, _ = run("diff", "x*y", "--program", "--order", "2")
     exec(out, scope)
     assert scope["hessian"](2.0, 3.0) == (0.0, 1.0, 1.0, 0.0)
+    _, out, _ = run("diff", "x**3*y", "--program", "--order", "3", "--wrt", "x")
+    exec(out, scope)
+    assert scope["derivative_3"](2.0, 3.0) == pytest.approx(18.0)
     _, out, _ = run("diff", "sin(x)/x", "--c")
     assert "int value_and_gradient(double x, double *restrict out0, double *restrict out1)" in out
 

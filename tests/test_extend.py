@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,8 @@ import scipy.optimize as so
 
 import symgrad as sg
 from symgrad import extend
+from symgrad._op import registry
+from symgrad._rewrite import leave
 from symgrad.errors import DefinitionError
 
 ROOT = Path(__file__).parents[1]
@@ -25,14 +28,18 @@ EXAMPLE = ROOT / "examples" / "extension" / "hyperbolic.py"
 
 
 @pytest.fixture(scope="module")
-def package() -> ModuleType:
+def package() -> Iterator[ModuleType]:
     spec = importlib.util.spec_from_file_location("hyperbolic", EXAMPLE)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["hyperbolic"] = module
     spec.loader.exec_module(module)
-    return module
+    yield module
+    leave("log(sech(x)) = log(2) - |x| - log1p(exp(-2|x|))")
+    registry.users.pop("Sech")
+    for name in ("Sech", "gudermannian"):
+        registry.remove(name)
 
 
 def test_the_example_takes_nothing_else() -> None:
@@ -187,6 +194,8 @@ import json, sys
 import numpy as np
 import symgrad as sg
 from symgrad import extend
+from symgrad._op import registry
+from symgrad._rewrite import leave
 factor = float(sys.argv[1])
 if factor:
     extend.rewrite("tested", lambda x: np.arctan(np.sinh(x)),

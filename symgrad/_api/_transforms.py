@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -11,10 +13,12 @@ from numpy.typing import NDArray
 
 from .._compile import Differentiable, Function, P, R, Ufunc, X
 from .._options import as_flag, refuse_kernel
+from .._state import PLAIN, now
 from ..errors import ArgumentError
 from ._bodies import grad_body
 from ._control_flow import Flow
 from ._control_syntax import converted
+from ._lent import kept_by
 from ._raised import raising
 from ._sparse import SparseFunction
 from ._vmap import one_by_one, vmap_body
@@ -50,7 +54,31 @@ def made(
     keys = kwargs.get("argnums")
     prepared = None if keys is None else real_arguments(function, keys)
     recipe = maker, (function,), {**kwargs, **options}
-    return Function(body, function, recipe, prepared=prepared, **options)
+    found = Function(body, function, recipe, prepared=prepared, **options)
+    if isinstance(function, FunctionType) and now() is PLAIN:
+        _share(found, function, maker, recipe[2])
+    return found
+
+
+def _share(
+    made: Function, function: FunctionType, maker: Callable[..., Any], options: dict[str, Any]
+) -> None:
+    """Have a compiled function share what another knows that was made in the same way.
+
+    ``sg.grad(f)(x)`` in a loop so compiles once. It is kept with ``f``, as long as that is there
+    and is not given other code or defaults.
+    """
+    code = function.__code__, function.__defaults__, function.__kwdefaults__
+    key = (maker, *((name, type(x), x) for name, x in sorted(options.items())))
+    known = kept_by(function).shared
+    try:
+        before, other = known.setdefault(key, (code, made))
+    except TypeError:  # an option that is not hashable
+        return
+    if not all(map(operator.is_, before, code)):
+        known[key] = code, made
+    elif other is not made:
+        made.share(other)
 
 
 @overload

@@ -28,7 +28,8 @@ _NUMBERS = "symgrad.numpy._numbers"
 #: The modules whose names are bound anew, by the names of symgrad's. They are imported when
 #: they are met: scipy.stats takes a second.
 MODULES = {
-    "math": "symgrad.numpy._math", "random": "symgrad.numpy.random:PYTHON",
+    "math": "symgrad.numpy._math", "cmath": "symgrad.numpy._cmath",
+    "random": "symgrad.numpy.random:PYTHON",
     "numpy": "symgrad.numpy", "numpy.linalg": "symgrad.numpy.linalg",
     "numpy.fft": "symgrad.numpy.fft", "numpy.random": "symgrad.numpy.random",
     "scipy": "symgrad.scipy", "scipy.integrate": "symgrad.scipy.integrate",

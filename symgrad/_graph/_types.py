@@ -32,6 +32,8 @@ def check_dtype(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
         )
     elif dtype.kind == "f":
         hint = "convert with .astype(np.float64) or .astype(np.float32)"
+    elif dtype.names is not None:
+        hint = "take its fields apart, x['name'], each an array of numbers"
     else:
         hint = "convert to numbers with .astype(np.float64)"
     raise DTypeError(f"{what} has element type {dtype}, which symgrad cannot trace: {hint}")

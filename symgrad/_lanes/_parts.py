@@ -18,7 +18,7 @@ from .._trace import as_node
 from ._block import Block
 from ._index import Index, as_index, traced
 from ._read import read
-from ._views import Read, solved
+from ._views import Read, linear, solved
 
 
 def placed_rows(node: Node, k: int, block: Block) -> tuple[Index, ...]:
@@ -57,6 +57,7 @@ def _by_parts(block: Block, path: list[Node]) -> list[tuple[Block, Node]] | None
         symbols = [sp.Dummy("i", integer=True, nonnegative=True) for _ in part.shape]
         operands = Readers(whole.operands, Read)
         places = whole.op.place(k, tuple(symbols), operands, **whole.params)
+        places = [linear(place, symbols) for place in places]
         found = solved(block, places, symbols, (whole, *whole.operands[1:]), part.shape)
         if found is None:
             return None

@@ -86,7 +86,7 @@ def minimize(
     if start.ndim != 1:
         raise ValueError("'x0' must only have one dimension.")
     n = start.shape[0]
-    box = None if bounds is None else box_of(*_ends(bounds, n), n)
+    box = None if bounds is None else box_of(*ends_of_pairs(bounds, n), n)
     if name == "nelder-mead":
         return nelder_mead(value, stop_gradient(start), box, tol, given)
     level = given.get("gtol", 1e-5 if tol is None else tol)
@@ -124,7 +124,7 @@ def _number(value: Any) -> Any:
     return np.reshape(found, ()) if found.ndim else found
 
 
-def _ends(bounds: Any, n: int) -> tuple[Any, Any]:
+def ends_of_pairs(bounds: Any, n: int) -> tuple[Any, Any]:
     """Return lower and upper bounds, of SciPy's object or of pairs."""
     if isinstance(bounds, scipy.optimize.Bounds):
         return bounds.lb, bounds.ub

@@ -22,10 +22,9 @@ from .._api._control import cond, while_loop
 from .._api._custom import custom_jvp, stop_gradient
 from .._api._matrices import hessian
 from .._api._transforms import grad
-from .._graph import warn_user
-from .._ops.np_common import as_array, holds_traced
+from .._ops.np_common import as_array
 from ..errors import SymgradError
-from ._descent import Box, minimum
+from ._descent import Box, minimum, where_smooth
 
 MESSAGE = (
     "In traced code success tells whether the simplex became as small as asked for; where it did "
@@ -89,10 +88,7 @@ def nelder_mead(
     xatol = given.get("xatol", 1e-4 if tol is None else tol)
     fatol = given.get("fatol", 1e-4 if tol is None else tol)
     most_steps, most_calls = _limits(given.get("maxiter"), given.get("maxfev"), 200 * n)
-    inside = (lambda x: x) if box is None else box.inside
-    if box is not None and not holds_traced((start, box)):
-        if np.any((start < box.lower) | (start > box.upper)):
-            warn_user("Initial guess is not within the specified bounds", RuntimeWarning)
+    inside: Callable[[Any], Any] = (lambda x: x) if box is None else box.inside
     corners = _first_simplex(inside(start), given.get("initial_simplex"))
     if box is not None:
         over = corners > box.upper
@@ -181,18 +177,6 @@ def _first_simplex(start: Any, given: Any) -> Any:
 # ---------------------------------------------------------------- the derivatives of a minimum
 
 
-@custom_jvp
-def _where_smooth(x: Any, smooth: Any) -> Any:
-    """Return x, whose derivatives are nan unless ``smooth``."""
-    return x + 0.0
-
-
-@_where_smooth.defjvp
-def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    x, smooth = primals
-    return _where_smooth(x, smooth), np.where(smooth, tangents[0], np.nan)
-
-
 def _exact(value: Any, found: Simplex, xatol: Any, ok: Any, box: Box | None) -> Any:
     """Return the minimum next to the best corner, with its derivatives."""
     best = found.corners[0]
@@ -201,7 +185,7 @@ def _exact(value: Any, found: Simplex, xatol: Any, ok: Any, box: Box | None) -> 
         closer, smooth = _closer(slope, curved, found, xatol, box)
     except SymgradError as error:  # a function without derivatives has a minimum, too
         return _underivable(np.where(ok, best, np.nan), error)
-    return _where_smooth(minimum(slope, closer, ok, box), smooth)
+    return where_smooth(minimum(slope, closer, ok, box), smooth)
 
 
 def _underivable(x: Any, error: SymgradError) -> Any:

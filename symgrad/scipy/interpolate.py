@@ -33,7 +33,7 @@ from ._bsplines import (
     RectSphereBivariateSpline,
     SmoothBivariateSpline,
     SmoothSphereBivariateSpline,
-    SphereBivariateSpline,
+    SphereBivariateSpline,  # noqa: F401  (objects made outside stand for it)
     bisplev,
     make_interp_spline,
     splev,
