@@ -37,7 +37,7 @@ FORMS = {
     r"\bof (?:its|their|one's|our|your) own\b": "separate, another, or the owner's name",
     # "An array of NumPy's", not "the order of NumPy's additions".
     r"\bof ours\b": "symgrad's",
-    r"\bof (?:NumPy|SciPy|PyTorch|SymPy|symgrad|Numba)'s(?=[.,;:)]| (?:that|is|and|in)\b)": "NumPy's x",
+    r"\bof (?:NumPy|SciPy|PyTorch|SymPy|symgrad|Numba)'s(?=[.,;:)]| (?:that|is|and)\b)": "X's",
     r"\bslopes?\b": "derivative",
     # A sentence, list item or cell whose subject is a clause. Questions are fine.
     r"(?:^[-*|# \d.]*|[.!?:;|] )What\b[^?\n|]*(?=[.\n|]|$)": "name the subject",
@@ -49,6 +49,7 @@ ALLOWED: dict[str, int] = {
     "CONTRIBUTING.md": 2,
     "SECURITY.md": 4,
     "architecture.md": 2,
+    "conventions.md": 1,
     "design/calls.md": 15,
     "design/chunks.md": 6,
     "design/complex-numbers.md": 2,
