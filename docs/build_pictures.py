@@ -196,8 +196,23 @@ PLOTS = {
     "control.png": ("examples/collocation.py", "--plot"),
     "fitting.png": ("examples/fitting.py", "--plot"),
     "ode.png": ("examples/benchmarks/ode.py", "--picture"),
-    "speed.png": ("docs/build_plots.py", "--speed"),
-    "digits.png": ("docs/build_plots.py", "--digits"),
+    **{
+        f"{name}.svg": ("docs/build_gallery.py", "--draw")
+        for name in (
+            "beam",
+            "front",
+            "gaussian-process",
+            "lorenz",
+            "nile",
+            "pendulum",
+            "pharmacokinetics",
+            "posterior",
+            "reaction-diffusion",
+            "throw",
+        )
+    },
+    "speed.svg": ("docs/build_plots.py", "--speed"),
+    "digits.svg": ("docs/build_plots.py", "--digits"),
 }
 
 

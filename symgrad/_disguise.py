@@ -65,7 +65,7 @@ def stands_for(kind: Callable[[Any], type]) -> Any:
 
     def answer(self: Any) -> type:
         frame = sys._getframe(1)
-        asks = _module(frame)
+        asks = str(frame.f_globals.get("__name__", ""))  # _module: this is asked for most often
         if asks.startswith(_SEEING):
             return type(self)
         if asks == "json.encoder":  # to say in C's name that it knows no such type

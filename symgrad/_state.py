@@ -78,6 +78,8 @@ class State(NamedTuple):
         Whether the program comes from a file, so that no trace has looked at its constants.
     followed:
         Rewrites the control flow of the user's functions, where a batch has asked for it.
+    said:
+        Collects the warnings of a trace.
     """
 
     where: Any = None
@@ -105,6 +107,7 @@ class State(NamedTuple):
     machine: Any = None
     doubtful: bool = False
     followed: Any = None
+    said: list[tuple[str, type[Warning]]] | None = None
 
 
 #: What holds where neither a trace nor a pass runs, and no backend is chosen.

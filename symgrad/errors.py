@@ -56,6 +56,7 @@ __all__ = [
     "DTypeError",
     "DataError",
     "DefinitionError",
+    "DegeneracyWarning",
     "DifferencesWarning",
     "EqualityWarning",
     "IndexingError",
@@ -230,6 +231,13 @@ class MissingProgramError(SymgradError, OSError):
 
 class CaptureWarning(UserWarning):
     """A compiled function reads something besides its arguments that is costly to follow."""
+
+
+class DegeneracyWarning(UserWarning):
+    """A derivative is asked for of one among equal eigenvalues or singular values, or its vector.
+
+    There is none: it is nan. Functions of all of them have one.
+    """
 
 
 class DifferencesWarning(UserWarning):

@@ -40,6 +40,7 @@ from .._trace import (
     with_conditions,
 )
 from ..errors import ArgumentError, PathsWarning, ShapeError
+from ._degeneracy import warn_of_ties
 from ._equalities import continued
 from ._wrt import Key, as_floats, places_of
 
@@ -133,7 +134,9 @@ class Opened:
         swap = {i: g for i, g in zip(self.inputs, self.given, strict=True) if i is not g}
         if swap:
             close_conditions(swap)
-        return [Traced(n) for n in (substitute(nodes, swap) if swap else nodes)]
+            nodes = substitute(nodes, swap)
+        warn_of_ties(nodes)
+        return [Traced(n) for n in nodes]
 
     def pack(self, values: Sequence[Any], single: bool) -> Any:
         """Give derivative leaves the structure of the arguments.

@@ -10,9 +10,10 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, overload
+from weakref import WeakSet
 
 from .._forks import free_in_children
-from .._graph import apart
+from .._graph import apart, warn_user
 from .._options import as_flag
 from .._pickles import Travels
 from .._runtime import MISS, structures
@@ -83,7 +84,8 @@ class Function(Foreign, Travels, Generic[P, R]):
     Attributes
     ----------
     traces:
-        How often the function has been traced so far.
+        For how many kinds of calls it has been traced so far. Another that the same
+        transformation has made of the same function may have done that for it.
     """
 
     def __init__(
@@ -126,6 +128,8 @@ class Function(Foreign, Travels, Generic[P, R]):
         #: What is known of calls with eager tensors, each of which is one step of theirs.
         self.steps: dict[Any, Any] = {}
         self.traces = 0
+        #: The specialisations that it has met, by tracing or from another that shares them.
+        self._met: WeakSet[Specialization] = WeakSet()
         functools.update_wrapper(self, wraps, updated=())
         self._writes_out = "out" not in parameters_of(wraps)
 
@@ -184,6 +188,10 @@ class Function(Foreign, Travels, Generic[P, R]):
         """Return the state of now of what a call of these arguments may change."""
         raw, tree = flatten((args, {}))
         return self._captures.given(self._given(raw, tree, args, {}).objects).state()
+
+    def share(self, other: Function[P, R]) -> None:
+        """Have what another knows, which the same transformation has made of the same function."""
+        self._captures, self._kinds, self._lock = other._captures, other._kinds, other._lock
 
     def laid_aside(self) -> Any:
         """Return what is held of what the function reads now, and hold it no more.
@@ -330,13 +338,17 @@ class Function(Foreign, Travels, Generic[P, R]):
             given = call.with_data(reading, values, self._dynamic and not fixed, short)
             known = self._kinds.find(given.signature, given.leaves, likely)
             if known is not None:
+                self._meet(known)
                 return known, given
             if not fixed and self._kinds.numbered(given.signature) and captures.by_sizes():
                 continue
             if len(self._kinds.paths(given.signature)) >= MANY - 1 and captures.by_values(reading):
                 continue
             try:
-                found = self._specialize(call, given, captures, kernel)
+                said: list[tuple[str, type[Warning]]] = []
+                with within(said=said):
+                    found = self._specialize(call, given, captures, kernel)
+                found.said += said
             except EnclosedError:
                 raise
             except foreseen(Exception) as error:
@@ -413,8 +425,16 @@ class Function(Foreign, Travels, Generic[P, R]):
             self._keep(signature, made)
             return made
 
+    def _meet(self, found: Specialization) -> None:
+        """Count a specialisation that it has not met before, and warn as its trace has."""
+        if found not in self._met:
+            self._met.add(found)
+            self.traces += 1
+            for text, category in found.said:
+                warn_user(text, category)
+
     def _keep(self, signature: Signature, made: Specialization) -> None:
-        self.traces += 1
+        self._meet(made)
         fast = self._fast
         self._kinds.keep(signature, made, None if fast is None else fast.found)
 

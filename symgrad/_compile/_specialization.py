@@ -108,6 +108,8 @@ class Specialization:
         self.used = 0
         #: Whether it has computed the result of a call.
         self.called = False
+        #: The warnings of its trace.
+        self.said: list[tuple[str, type[Warning]]] = []
         #: Of one without what the function assigns: the names of that.
         self.unwritten: Sequence[str] = ()
         #: Makes it of the graph without what the function assigns.

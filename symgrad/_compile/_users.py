@@ -32,6 +32,7 @@ import numpy as np
 
 from .._runtime._universal import origin_of
 from .._signals import foreseen
+from .._trace._labelled import is_table
 from .._trace._tree import refuse_depth
 from ._versions import version_of
 from ._whose import FIXED, NONE, installed, of_library, of_packages
@@ -322,7 +323,7 @@ def is_read(value: Any) -> bool:
         return True
     if python_of(value) is not None:
         return True
-    if kind is ModuleType:
+    if kind is ModuleType or is_table(value):
         return True
     if kind.__module__.startswith("scipy."):  # a distribution, a spline
         return version_of(value) is not value

@@ -29,7 +29,8 @@ _CONVERSIONS = "symgrad.numpy._conversions"
 #: The modules whose names are bound anew, by the names of symgrad's. They are imported when
 #: they are met: scipy.stats takes a second.
 MODULES = {
-    "math": "symgrad.numpy._math", "random": "symgrad.numpy.random:PYTHON",
+    "math": "symgrad.numpy._math", "cmath": "symgrad.numpy._cmath",
+    "random": "symgrad.numpy.random:PYTHON",
     "numpy": "symgrad.numpy", "numpy.linalg": "symgrad.numpy.linalg",
     "numpy.fft": "symgrad.numpy.fft", "numpy.random": "symgrad.numpy.random",
     "scipy": "symgrad.scipy", "scipy.integrate": "symgrad.scipy.integrate",
@@ -78,6 +79,11 @@ def _polynomial(x: Any) -> tuple[Any, ...]:
     return x.xi, np.moveaxis(values, 0, x._y_axis), x._y_axis
 
 
+def _as_powers(x: Any) -> Any:
+    """Return the coefficients of powers of a polynomial in Bernstein's basis."""
+    return sys.modules["scipy.interpolate"].PPoly.from_bernstein_basis(x).c
+
+
 #: Objects of SciPy's that hold data: by the class, symgrad's and what makes the same of it.
 OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
     "PPoly": ("scipy.interpolate", "PPoly", lambda x: (x.c, x.x, x.extrapolate, x.axis, True)),
@@ -105,8 +111,15 @@ OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
         "scipy.interpolate", "NearestNDInterpolator", lambda x: (x, x.values)
     ),
     "cKDTree": ("scipy.spatial", "KDTree", lambda x: (x,)),
-    "BivariateSpline": (
+    "_BivariateSplineBase": (
         "scipy.interpolate", "BivariateSpline", lambda x: (*x.tck, *x.degrees)
+    ),
+    "SphereBivariateSpline": (
+        "scipy.interpolate", "SphereBivariateSpline", lambda x: (*x.tck, *x.degrees)
+    ),
+    "BPoly": (
+        "scipy.interpolate", "PPoly",
+        lambda x: (_as_powers(x), x.x, x.extrapolate, x.axis, True),
     ),
     "multivariate_normal_frozen": (
         "scipy.stats", "multivariate_normal", lambda x: (x.mean, x.cov_object.covariance)

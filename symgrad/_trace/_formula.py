@@ -1,11 +1,20 @@
-"""SymPy formulas as calls on values: the way in for ``from_sympy`` and for derived rules."""
+"""SymPy formulas as straight-line programs of NumPy's functions.
+
+A :class:`Builder` walks a formula once and writes a :class:`Tape`: steps, each a function of
+earlier values. Equal steps are one step, so that common subexpressions are computed once however
+the formula is written, and the formula is never compared with another, hashed or evaluated by
+SymPy. The walk keeps its own stack; time and memory are linear in the formula.
+
+What a class of SymPy's means is a :class:`Form` in a table. The table here has arithmetic and the
+elementary functions of real numbers, which derived rules need; :mod:`symgrad._sympy` adds to it.
+"""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import sympy as sp
@@ -17,7 +26,450 @@ from .._ops import unknown
 from .._shapes import as_expr
 from ..errors import UnsupportedError
 
-_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+# ---------------------------------------------------------------- tapes
+
+
+class Step(NamedTuple):
+    """``slots[to] = function(*operands, *static)``; ``last`` are slots not read again."""
+
+    to: int
+    function: Callable[..., Any]
+    operands: tuple[int, ...]
+    static: tuple[Any, ...]
+    last: tuple[int, ...]
+
+
+class Tape:
+    """A straight-line program.
+
+    Parameters
+    ----------
+    arguments:
+        The slots of the arguments.
+    slots:
+        The values that are known; None for the others.
+    steps:
+        Slot, function, operands and static operands of each step.
+    results:
+        The slots of the results.
+    """
+
+    __slots__ = ("arguments", "results", "slots", "steps")
+
+    def __init__(
+        self, arguments: Sequence[int], slots: list[Any], steps: list[Any], results: Sequence[int]
+    ) -> None:
+        self.arguments, self.slots, self.results = tuple(arguments), slots, tuple(results)
+        kept = {*self.results}
+        backwards = []
+        for to, function, operands, static in reversed(steps):
+            if to not in kept:
+                continue  # nobody reads it
+            last = tuple({k for k in operands if k not in kept})
+            kept.update(operands)
+            backwards.append(Step(to, function, operands, static, last))
+        self.steps = backwards[::-1]
+
+    def __call__(self, *values: Any) -> list[Any]:
+        """Compute the results at values of the arguments."""
+        slots = self.slots.copy()
+        for k, value in zip(self.arguments, values, strict=True):
+            slots[k] = value
+        for to, function, operands, static, last in self.steps:
+            slots[to] = function(*[slots[k] for k in operands], *static)
+            for k in last:
+                slots[k] = None
+        return [slots[k] for k in self.results]
+
+
+class Part(NamedTuple):
+    """A part of a formula, and how its value is meant (as an index, say)."""
+
+    formula: Any
+    mode: Any
+
+
+class Form(NamedTuple):
+    """What a class of SymPy's means.
+
+    Attributes
+    ----------
+    emit:
+        ``emit(builder, e, slots)`` writes the steps that compute ``e``, whose parts are in
+        ``slots``, and returns the slot of the value.
+    parts:
+        What has to be computed first.
+    """
+
+    emit: Callable[[Any, Any, list[int]], int]
+    parts: Callable[[Any], Sequence[Any]] = lambda e: e.args
+
+
+#: The meaning of a class: a form, or a function of the values of its arguments.
+Meaning: TypeAlias = Form | Callable[..., Any]
+
+
+class Table:
+    """What SymPy's classes mean: the form of a class is its own or that of a class it is made of.
+
+    Parameters
+    ----------
+    meanings:
+        A form for each class; a plain function is a form that computes with the values of the
+        arguments.
+    """
+
+    def __init__(self, meanings: Mapping[Any, Meaning]) -> None:
+        self._forms: dict[type, Form | None] = {
+            kind: meaning if isinstance(meaning, Form) else function_form(meaning)
+            for kind, meaning in meanings.items()
+        }
+
+    def form(self, kind: type) -> Form | None:
+        """Return the form of a class, None if there is none."""
+        if kind not in self._forms:
+            bases = (self._forms[base] for base in kind.__mro__ if base in self._forms)
+            self._forms[kind] = next(bases, None)
+        return self._forms[kind]
+
+    def __contains__(self, kind: type) -> bool:
+        return self.form(kind) is not None
+
+
+def function_form(function: Callable[..., Any]) -> Form:
+    """Return the form of a class whose value is a function of the values of its arguments."""
+    return Form(lambda builder, e, slots: builder.step(function, *slots))
+
+
+class Builder:
+    """Writes a tape.
+
+    Parameters
+    ----------
+    arguments:
+        SymPy's symbols, or whatever else stands for a value in the formulas.
+    table:
+        What classes mean.
+
+    Attributes
+    ----------
+    parts:
+        What the form gave as parts of the formula that is being written.
+    """
+
+    def __init__(self, arguments: Sequence[Any], table: Table) -> None:
+        self.table = table
+        self.parts: Any = ()
+        self.slots: list[Any] = [None] * len(arguments)
+        self.known: list[bool] = [False] * len(arguments)
+        self.steps: list[Any] = []
+        self.arguments: dict[Any, int] = dict(zip(arguments, range(len(arguments)), strict=True))
+        self._numbered: dict[Any, int] = {}
+        # By identity, together with the formula, which so stays what it is.
+        self._done: dict[Any, tuple[Any, int]] = {}
+
+    def tape(self, results: Sequence[int]) -> Tape:
+        """Return what has been written."""
+        return Tape(list(self.arguments.values()), self.slots, self.steps, results)
+
+    # ------------------------------------------------------------ steps
+
+    def constant(self, value: Any) -> int:
+        """Return the slot of a number of Python's."""
+        key = (type(value), repr(value))
+        if key not in self._numbered:
+            self._numbered[key] = self._slot(value, True)
+        return self._numbered[key]
+
+    def step(self, function: Callable[..., Any], *operands: int, static: Any = ()) -> int:
+        """Return the slot of ``function(*operands, *static)``; numbers of numbers are computed."""
+        key = (function, operands, *((type(s), s) for s in static))
+        found = self._numbered.get(key)
+        if found is None:
+            found = self._number(function, operands, static)
+            if found is None:
+                found = self._slot(None, False)
+                self.steps.append((found, function, operands, static))
+            self._numbered[key] = found
+        return found
+
+    def _number(
+        self, function: Callable[..., Any], operands: tuple[int, ...], static: Any
+    ) -> int | None:
+        """Return the slot of a number computed of numbers, None if it is none."""
+        if not operands or not all(self.known[k] for k in operands):
+            return None
+        try:
+            with np.errstate(all="ignore"):
+                value = function(*[self.slots[k] for k in operands], *static)
+        except (ArithmeticError, ValueError):  # told of when it is computed
+            return None
+        if isinstance(value, np.generic):
+            value = value.item()
+        if type(value) not in (bool, int, float, complex):
+            return None
+        return self.constant(float(value) if type(value) is int and abs(value) >= 2**53 else value)
+
+    def _slot(self, value: Any, known: bool) -> int:
+        self.slots.append(value)
+        self.known.append(known)
+        return len(self.slots) - 1
+
+    # ------------------------------------------------------------ formulas
+
+    def slot(self, formula: Any, mode: Any = None) -> int:
+        """Return the slot of a formula's value.
+
+        Raises
+        ------
+        UnsupportedError
+            For what has no numerical meaning here.
+        """
+        done = self._done
+        stack: list[tuple[Any, Any, Any]] = [(formula, mode, None)]
+        while stack:
+            e, how, parts = stack.pop()
+            if (id(e), how) in done:
+                continue
+            if parts is None:
+                found = self.leaf(e, how)
+                if found is not None:
+                    done[id(e), how] = (e, found)
+                    continue
+                parts = self.form(e).parts(e)
+                stack.append((e, how, parts))
+                stack.extend(
+                    (*p, None) if type(p) is Part else (p, how, None) for p in reversed(parts)
+                )
+            else:
+                slots = [
+                    done[(id(p[0]), p[1]) if type(p) is Part else (id(p), how)][1] for p in parts
+                ]
+                self.parts = parts
+                done[id(e), how] = (e, self.form(e).emit(self, e, slots))
+        return done[id(formula), mode][1]
+
+    def form(self, e: Any) -> Form:
+        """Return the form of a formula's class."""
+        found = self.table.form(type(e))
+        if found is None:
+            raise self.refusal(e)
+        return found
+
+    def refusal(self, e: Any) -> UnsupportedError:
+        """Return the error for a formula whose class has no form."""
+        kind = f"the symbol {e}" if e.is_Symbol else f"the SymPy function {type(e).__name__}"
+        return UnsupportedError(f"{kind} has no value to compute with")
+
+    def leaf(self, e: Any, mode: Any) -> int | None:
+        """Return the slot of what has no parts, None for others."""
+        if not isinstance(e, sp.Basic):
+            return None
+        if (e.is_Symbol or not e.args) and e in self.arguments:
+            return self.arguments[e]
+        if e.is_Integer:
+            return self.constant(int(e) if abs(int(e)) < 2**53 else float(e))
+        if e.is_Number or e.is_NumberSymbol:
+            return self.constant(float(e))
+        if e is sp.true or e is sp.false:
+            return self.constant(bool(e))
+        return None
+
+
+# ---------------------------------------------------------------- arithmetic
+
+
+class _Factor(NamedTuple):
+    """A factor: a formula, a power of one if there is an exponent, or an integer."""
+
+    formula: Any
+    exponent: Any = None
+    number: int = 0
+
+
+class _Product(NamedTuple):
+    """Sign, numerator and denominator: ``a/b`` rounds once, ``a*(1/b)`` twice."""
+
+    sign: int
+    above: list[_Factor]
+    below: list[_Factor]
+
+    @property
+    def parts(self) -> list[Any]:
+        """The formulas of the factors."""
+        return [f.formula for f in (*self.above, *self.below) if not f.number]
+
+    def emit(self, builder: Builder, slots: Iterator[int]) -> int:
+        """Write the steps of the product; the parts are in the slots that come next."""
+
+        def value(factor: _Factor) -> int:
+            if factor.number:
+                return builder.constant(factor.number)
+            slot = next(slots)
+            return slot if factor.exponent is None else power(builder, slot, factor.exponent)
+
+        def product(factors: list[int]) -> int:
+            return reduce(lambda a, b: builder.step(operator.mul, a, b), factors)
+
+        above, below = [*map(value, self.above)], [*map(value, self.below)]
+        result = product(above) if above else builder.constant(1)
+        if below:
+            result = builder.step(quotient, result, product(below))
+        return builder.step(operator.neg, result) if self.sign < 0 else result
+
+
+def _product(e: Any, negated: bool = False) -> _Product:
+    """Take a product apart; ``negated``: that of ``-e``, whose first factor is a number."""
+    args = e.args
+    if negated:
+        args = args[1:] if args[0] is sp.S.NegativeOne else (-args[0], *args[1:])
+    if len(args) == 1:
+        return _Product(1, [_Factor(args[0])], [])
+    sign, above, below = 1, [], []
+    for factor in args:
+        if factor.is_Rational:
+            sign = -sign if factor.p < 0 else sign
+            if abs(factor.p) != 1:
+                above.append(_integer(abs(factor.p)))
+            if factor.q != 1:
+                below.append(_integer(factor.q))
+        elif factor.is_Pow and factor.exp.is_Rational and factor.exp.p < 0:
+            below.append(_Factor(factor.base, -factor.exp))
+        else:
+            above.append(_Factor(factor))
+    return _Product(sign, above, below)
+
+
+def _integer(n: int) -> _Factor:
+    return _Factor(None, number=n) if 0 < n < 2**53 else _Factor(sp.Integer(n))
+
+
+def _is_negative(e: Any) -> bool:
+    """Tell whether a formula is a negative number; of a rational one SymPy would deduce it."""
+    if e.is_Rational:
+        return bool(e.p < 0)
+    return bool(e.is_Number and e.is_negative)
+
+
+def _terms(e: sp.Add) -> list[tuple[int, Any]]:
+    """The terms with their signs taken out: ``a - b`` is one operation, not two."""
+    signed: list[tuple[int, Any]] = []
+    for term in e.args:
+        if term.is_Mul:
+            negative = _is_negative(term.args[0])
+            signed.append((-1 if negative else 1, _product(term, negative)))
+        elif _is_negative(term):
+            signed.append((-1, -term))
+        else:
+            signed.append((1, term))
+    return signed
+
+
+class _SumParts(list[Any]):
+    """The formulas in a sum's terms, and the terms."""
+
+    terms: list[tuple[int, Any]]
+
+
+def _sum_parts(e: sp.Add) -> list[Any]:
+    parts = _SumParts()
+    parts.terms = _terms(e)
+    for _, term in parts.terms:
+        if isinstance(term, _Product):
+            parts.extend(term.parts)
+        else:
+            parts.append(term)
+    return parts
+
+
+def _sum(builder: Builder, e: sp.Add, slots: list[int]) -> int:
+    rest = iter(slots)
+    values = [
+        (sign, term.emit(builder, rest) if isinstance(term, _Product) else next(rest))
+        for sign, term in builder.parts.terms
+    ]
+    return added(builder, values)
+
+
+def added(builder: Builder, values: list[tuple[int, int]]) -> int:
+    """Write the sum of signed values: those to add come first."""
+    values = sorted(values, key=lambda pair: -pair[0])
+    (sign, total), rest = values[0], values[1:]
+    total = builder.step(operator.neg, total) if sign < 0 else total
+    for sign, value in rest:
+        total = builder.step(operator.sub if sign < 0 else operator.add, total, value)
+    return total
+
+
+def quotient(a: Any, b: Any) -> Any:
+    """Return ``a/b``; a number of Python's over 0 is infinite, as for NumPy, and no error."""
+    return np.divide(a, b) if type(b) in _PYTHONS and b == 0 else a / b
+
+
+def raised(base: Any, exponent: Any) -> Any:
+    """Return ``base**exponent``, where Python would raise an error or go over to complex."""
+    if type(base) in (int, float) and base <= 0 and type(exponent) in (int, float):
+        return np.power(float(base), exponent)
+    return base**exponent
+
+
+_PYTHONS = (int, float, complex)
+
+
+def power(builder: Builder, base: int, exponent: Any) -> int:
+    """Write a power with a rational exponent."""
+    one = builder.constant(1)
+    if exponent is sp.S.Half:
+        return builder.step(np.sqrt, base)
+    if exponent == -sp.S.Half:
+        return builder.step(quotient, one, builder.step(np.sqrt, base))
+    if exponent is sp.S.One:
+        return base
+    if exponent is sp.S.NegativeOne:
+        return builder.step(quotient, one, base)
+    if not exponent.is_Integer or abs(int(exponent)) >= 2**53:
+        return builder.step(raised, base, builder.constant(float(exponent)))
+    n = int(exponent)
+    whole = builder.step(operator.pow, base, builder.constant(abs(n)))
+    return whole if n > 0 else builder.step(quotient, one, whole)
+
+
+def _power(builder: Builder, e: sp.Pow, slots: list[int]) -> int:
+    if len(slots) == 1:
+        return power(builder, slots[0], e.exp)
+    return builder.step(raised, *slots) if e.base is not sp.E else builder.step(np.exp, slots[1])
+
+
+# ---------------------------------------------------------------- conditions
+
+
+def _piecewise(builder: Builder, e: sp.Piecewise, slots: list[int]) -> int:
+    pairs = list(zip(slots[::2], slots[1::2], strict=True))
+    always = builder.constant(True)
+    result, rest = builder.constant(float("nan")), pairs
+    if pairs[-1][1] == always:
+        result, rest = pairs[-1][0], pairs[:-1]
+    for value, condition in reversed(rest):
+        result = builder.step(np.where, condition, value, result)
+    return result
+
+
+def folded(function: Callable[..., Any]) -> Form:
+    """Return the form of a function of two that SymPy takes of any number."""
+    return Form(lambda builder, e, slots: reduce(lambda a, b: builder.step(function, a, b), slots))
+
+
+# ---------------------------------------------------------------- functions
+
+
+#: Arithmetic, conditions, and functions of real numbers.
+ELEMENTARY: dict[Any, Meaning] = {
+    sp.Add: Form(_sum, _sum_parts),
+    sp.Mul: Form(lambda b, e, slots: _product(e).emit(b, iter(slots)), lambda e: _product(e).parts),
+    sp.Pow: Form(_power, lambda e: (e.base,) if e.exp.is_Rational else (e.base, e.exp)),
+    sp.Piecewise: Form(_piecewise, lambda e: [x for pair in e.args for x in pair.args]),
+    sp.Min: folded(np.minimum), sp.Max: folded(np.maximum),
+    sp.And: folded(np.logical_and), sp.Or: folded(np.logical_or), sp.Not: np.logical_not,
     sp.sin: np.sin, sp.cos: np.cos, sp.tan: np.tan, sp.asin: np.arcsin, sp.acos: np.arccos,
     sp.atan: np.arctan, sp.atan2: np.arctan2, sp.sinh: np.sinh, sp.cosh: np.cosh,
     sp.tanh: np.tanh, sp.asinh: np.arcsinh, sp.acosh: np.arccosh, sp.atanh: np.arctanh,
@@ -34,169 +486,19 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     cfunctions.exp2: np.exp2, cfunctions.hypot: np.hypot, cfunctions.Cbrt: np.cbrt,
     cfunctions.Sqrt: np.sqrt, sp.Eq: np.equal, sp.Ne: np.not_equal, sp.Lt: np.less,
     sp.Le: np.less_equal, sp.Gt: np.greater, sp.Ge: np.greater_equal,
+    sp.polygamma: Form(lambda builder, e, slots: _polygamma(builder, e, slots)),
+    sp.zeta: Form(lambda builder, e, slots: _zeta(builder, slots)),
 }  # fmt: skip
 
 
-def evaluate(expr: Any, values: Mapping[sp.Symbol, Any]) -> Any:
-    """Compute a SymPy expression on values (traced, arrays or numbers).
-
-    Equal subexpressions are computed once; the walk does not recurse, so a formula may be
-    as large as memory allows.
-
-    Raises
-    ------
-    UnsupportedError
-        For a SymPy function that has no numerical counterpart here.
-    """
-    done: dict[Any, Any] = dict(values)
-    stack: list[tuple[Any, bool]] = [(as_expr(expr), False)]
-    while stack:
-        e, ready = stack.pop()
-        if e in done:
-            continue
-        if ready or not e.args or isinstance(e, sp.Rational):
-            done[e] = _apply(e, [done[a] for a in _parts(e)] if ready else [])
-        else:
-            stack.append((e, True))
-            stack.extend((a, False) for a in reversed(_parts(e)))
-    return done[as_expr(expr)]
+def _polygamma(builder: Builder, e: Any, slots: list[int]) -> int:
+    if e.args[0] == 0:
+        return builder.step(special.digamma, slots[1])
+    return builder.step(own_form(sp.polygamma), *slots)
 
 
-def _parts(e: Any) -> tuple[Any, ...]:
-    if isinstance(e, sp.Piecewise):
-        return tuple(x for pair in e.args for x in pair.args)
-    if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Rational):
-        return (e.base,)
-    if isinstance(e, sp.Add):
-        return tuple(term for term, _ in _terms(e))
-    if isinstance(e, sp.Mul):
-        _, above, below = _factors(e)
-        return (*above, *below)
-    return tuple(e.args)
-
-
-def _terms(e: sp.Add) -> list[tuple[Any, int]]:
-    """The terms with their signs taken out: ``a - b`` is one operation, not two."""
-    signed = []
-    for term in e.args:
-        negative = term.as_coeff_Mul()[0].is_negative
-        signed.append((-term, -1) if negative else (term, 1))
-    return signed
-
-
-def _factors(e: sp.Mul) -> tuple[int, list[Any], list[Any]]:
-    """Sign, numerator and denominator: ``a/b`` rounds once, ``a*(1/b)`` twice."""
-    sign, above, below = 1, [], []
-    for factor in e.args:
-        if isinstance(factor, sp.Rational):
-            sign = -sign if factor.is_negative else sign
-            if abs(factor.p) != 1:
-                above.append(sp.Integer(abs(factor.p)))
-            if factor.q != 1:
-                below.append(sp.Integer(factor.q))
-        elif isinstance(factor, sp.Pow) and factor.exp.is_Rational and factor.exp.is_negative:
-            below.append(factor.base**-factor.exp)
-        else:
-            above.append(factor)
-    return sign, above, below
-
-
-def _apply(e: Any, args: list[Any]) -> Any:
-    if e.is_Integer:
-        return int(e) if abs(int(e)) < 2**53 else float(e)
-    if e.is_Number or e.is_NumberSymbol:
-        return float(e)
-    if e in (sp.true, sp.false):
-        return bool(e)
-    for kind, form in _FORMS.items():
-        if isinstance(e, kind):
-            return form(e, args)
-    if isinstance(e, sp.polygamma) and e.args[0] == 0:
-        return special.digamma(args[1])
-    if isinstance(e, sp.zeta) and len(args) == 1:
-        args = [args[0], 1.0]
-    function = _FUNCTIONS.get(e.func) or _own_form(e.func)
-    if getattr(function, "arity", len(args)) != len(args):
-        function = None
-    if function is None:
-        what = f"the symbol {e}" if e.is_Symbol else f"the SymPy function {e.func.__name__}"
-        hint = (
-            "name it among the symbols of from_sympy(expression, symbols)"
-            if e.is_Symbol
-            else "rewrite it in elementary functions (expression.rewrite(...), .doit())"
-        )
-        raise UnsupportedError(f"{what} has no value to compute with: {hint}")
-    return function(*args)
-
-
-def _sum(e: sp.Add, args: list[Any]) -> Any:
-    signed = sorted(zip(_terms(e), args, strict=True), key=lambda pair: -pair[0][1])
-    (_, sign), total = signed[0]
-    total = -total if sign < 0 else total
-    for (_, sign), value in signed[1:]:
-        total = total - value if sign < 0 else total + value
-    return total
-
-
-def _product(e: sp.Mul, args: list[Any]) -> Any:
-    sign, above, _ = _factors(e)
-    top = reduce(operator.mul, args[: len(above)]) if above else 1
-    if len(args) > len(above):
-        top = _quotient(top, reduce(operator.mul, args[len(above) :]))
-    return -top if sign < 0 else top
-
-
-def _quotient(a: Any, b: Any) -> Any:
-    """Return ``a/b``; a number of Python's over 0 is infinite, as for NumPy, and no error."""
-    return np.divide(a, b) if type(b) in _PYTHONS and b == 0 else a / b
-
-
-def _raised(base: Any, exponent: Any) -> Any:
-    """Return ``base**exponent``, where Python would raise an error or go over to complex."""
-    if type(base) in (int, float) and base <= 0 and type(exponent) in (int, float):
-        return np.power(float(base), exponent)
-    return base**exponent
-
-
-_PYTHONS = (int, float, complex)
-
-
-def _power(e: sp.Pow, args: list[Any]) -> Any:
-    base, exponent = args[0], e.exp
-    if exponent is sp.S.Half:
-        return np.sqrt(base)
-    if exponent == -sp.S.Half:
-        return 1 / np.sqrt(base)
-    if exponent is sp.S.NegativeOne:
-        return _quotient(1, base)
-    if isinstance(exponent, sp.Rational):
-        if exponent.is_Integer:
-            n = int(exponent)
-            if abs(n) >= 2**53:
-                return _raised(base, float(exponent))
-            return base**n if n > 0 else _quotient(1, base ** (-n))
-        return _raised(base, float(exponent))
-    return _raised(base, args[1]) if e.base is not sp.E else np.exp(args[1])
-
-
-def _piecewise(e: sp.Piecewise, args: list[Any]) -> Any:
-    pairs = list(zip(args[::2], args[1::2], strict=True))
-    result = pairs[-1][0] if pairs[-1][1] is True else np.nan
-    rest = pairs[:-1] if pairs[-1][1] is True else pairs
-    for value, condition in reversed(rest):
-        result = np.where(condition, value, result)
-    return result
-
-
-#: What is computed of an expression and the values of its parts, by the class.
-_FORMS: dict[type, Callable[[Any, list[Any]], Any]] = {
-    sp.Add: _sum, sp.Mul: _product, sp.Pow: _power, sp.Piecewise: _piecewise,
-    sp.Min: lambda _, args: reduce(np.minimum, args),
-    sp.Max: lambda _, args: reduce(np.maximum, args),
-    sp.And: lambda _, args: reduce(np.logical_and, args),
-    sp.Or: lambda _, args: reduce(np.logical_or, args),
-    sp.Not: lambda _, args: np.logical_not(args[0]),
-}  # fmt: skip
+def _zeta(builder: Builder, slots: list[int]) -> int:
+    return builder.step(own_form(sp.zeta), slots[0], *(slots[1:] or [builder.constant(1.0)]))
 
 
 @lru_cache(maxsize=1)
@@ -210,16 +512,48 @@ def _own_forms() -> dict[Any, Op]:
     return forms
 
 
-def _own_form(function: Any) -> Callable[..., Any] | None:
-    return _own_forms().get(function)
+def own_form(kind: Any) -> Any:
+    """Return the op whose form is a SymPy function."""
+    return _own_forms()[kind]
+
+
+class _OpTable(Table):
+    """The elementary functions, and for derived rules all ops whose form is a SymPy function."""
+
+    def form(self, kind: type) -> Form | None:
+        found = super().form(kind)
+        if found is None and issubclass(kind, sp.Function):
+            op: Any = _own_forms().get(kind)
+            found = None if op is None else function_form(op)
+        return found
+
+
+_TABLE = _OpTable(ELEMENTARY)
+
+
+def evaluate(expr: Any, values: Mapping[sp.Symbol, Any]) -> Any:
+    """Compute a SymPy expression on values (traced, arrays or numbers), as real numbers.
+
+    Raises
+    ------
+    UnsupportedError
+        For a SymPy function that has no numerical counterpart here.
+    """
+    return _taped(as_expr(expr), tuple(values))(*values.values())[0]
+
+
+def _taped(expr: Any, symbols: tuple[sp.Symbol, ...]) -> Tape:
+    builder = Builder(symbols, _TABLE)
+    return builder.tape([builder.slot(expr)])
 
 
 @lru_cache(maxsize=1024)
-def _derived(op: Map) -> tuple[tuple[sp.Symbol, ...], tuple[sp.Expr, ...]]:
+def _derived(op: Map) -> list[Tape | None]:
     assert op.sympy is not None
     symbols = tuple(sp.Symbol(f"x{k}", real=True) for k in range(op.arity))
     form = op.sympy(*symbols)
-    return symbols, tuple(sp.diff(form, s) for s in symbols)
+    derivatives = [sp.diff(form, s) for s in symbols]
+    return [None if d == 0 else _taped(d, symbols) for d in derivatives]
 
 
 def partials(op: Op, y: Any, xs: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
@@ -235,6 +569,4 @@ def partials(op: Op, y: Any, xs: Sequence[Any], params: Mapping[str, Any]) -> Se
             reals = [x for x in xs if x.dtype.kind == "f"]
             return [unknown(*reals) if isinstance(p, float) and p != p else p for p in given]
         return given
-    symbols, derivatives = _derived(op)
-    values = dict(zip(symbols, xs, strict=True))
-    return [None if d == 0 else evaluate(d, values) for d in derivatives]
+    return [None if tape is None else tape(*xs)[0] for tape in _derived(op)]

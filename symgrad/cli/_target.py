@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._api._from_sympy import from_sympy
 from .._api._transforms import value_and_grad
 from .._compile import Function
 from .._graph import Where, raised_at
 from .._parse import parse
 from .._state import within
+from .._sympy._from_sympy import from_sympy
 from .._trace import argument_names
 from ..errors import ArgumentError, ParseError, SymgradError
 
@@ -67,9 +67,15 @@ def add_wrt(command: argparse.ArgumentParser, default: str = "all real") -> None
     command.add_argument("--wrt", metavar="NAME", nargs="+", help=f"by what; default: {default}")
 
 
+#: Orders of derivatives; beyond, formulas are too long to be read.
+ORDERS = range(1, 10)
+
+
 def add_forms(command: argparse.ArgumentParser, **more: str) -> None:
     """Add the order of derivatives, and the forms in which they are printed."""
-    command.add_argument("--order", type=int, default=1, choices=(1, 2), help="default: 1")
+    command.add_argument(
+        "--order", type=int, default=1, choices=ORDERS, metavar="N", help="1 to 9; default: 1"
+    )
     form = command.add_mutually_exclusive_group()
     forms = {"latex": "formulas as LaTeX", "pretty": "formulas as pictures of Unicode characters",
              "program": "the derivatives in NumPy", "c": "the same in C99", **more}  # fmt: skip

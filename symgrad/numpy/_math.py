@@ -36,7 +36,7 @@ _OTHER: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def _number(x: Any) -> Any:
+def as_number(x: Any) -> Any:
     """Return the number in an array of one element, as Python's ``float`` does."""
     one = is_traced(x) and hasattr(x, "shape") and x.shape and all(d == 1 for d in x.shape)
     return x.reshape(()) if one else x
@@ -68,7 +68,7 @@ def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., An
         args = tuple(list(a) if isinstance(a, Iterator) else a for a in args)
         flat = [v for a in args for v in (a if isinstance(a, (list, tuple)) else (a,))]
         if any(is_traced(v) for v in flat):
-            return _as_of_python(traced(*map(_number, args), **kwargs))
+            return _as_of_python(traced(*map(as_number, args), **kwargs))
         if any(isinstance(v, Size) for v in flat):
             return _as_of_python(traced(*args, **kwargs))
         return original(*args, **kwargs)
