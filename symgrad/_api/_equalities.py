@@ -453,7 +453,8 @@ class _Flagged:
             looked_at = not top and node in reached and node in self.examples.compared
             if not (moves and looked_at and _is_of_reals(node)):
                 return None
-            equality = Equality(node, *node.operands, node.op.name == "NotEqual")
+            left, right = node.operands
+            equality = Equality(node, left, right, node.op.name == "NotEqual")
             self.found.append(equality)
             own = stop_gradient(Traced(remade(node, operands)))
             hits.append(as_node(np.any(~own if equality.negated else own)))
@@ -557,7 +558,9 @@ def _closed(node: Node) -> Node:
 def _value_of_all(node: Node, examples: Examples) -> Any:
     """Return the values of a node of one example for all, a row each; None if not known."""
     value = examples.value(_of_all(node))
-    return None if value is None else np.reshape(value, (-1, *np.shape(value)[len(now().batches) :]))
+    if value is None:
+        return None
+    return np.reshape(value, (-1, *np.shape(value)[len(now().batches) :]))
 
 
 def _continued_apart(result: Any, inputs: Sequence[Input]) -> Any:
@@ -624,7 +627,7 @@ def _continued_in_member(
     real: dict[int, Node], masks: Sequence[Equality], inputs: Sequence[Input], member: int,
     examples: Examples,
 ) -> dict[int, Node] | None:  # fmt: skip
-    """Return what continues results where comparisons hold, by one example; None if nothing does."""
+    """Return what continues results where comparisons hold, by one example; None if none does."""
     used = [n for n in topological([*real.values(), *inputs]) if isinstance(n, Input)]
     values = {n: _value_of_all(n, examples) for n in used}
     if any(x is None for x in values.values()):
