@@ -101,6 +101,7 @@ def imports() -> Counter[tuple[str, str]]:
 ROW, LABEL, COUNTS, BAR, HEAD, FOOT = 20, 92, 104, 92, 92, 30
 
 STYLE = """
+.paper { fill: #ffffff; }
 text { font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, monospace; fill: #1f2328; }
 .small { font-size: 11px; fill: #59636e; }
 .band { fill: #f3f5f7; }
@@ -109,6 +110,7 @@ text { font: 12px ui-monospace, 'DejaVu Sans Mono', Menlo, monospace; fill: #1f2
 .self { fill: #d1d9e0; }
 .grid { stroke: #d1d9e0; stroke-width: 0.5; }
 @media (prefers-color-scheme: dark) {
+  .paper { fill: #161b22; }
   text { fill: #e6edf3; }
   .small { fill: #9198a1; }
   .band { fill: #ffffff10; }
@@ -150,7 +152,8 @@ def drawing() -> str:
         part.name: (start + ROW * (k + 0.5), HEAD + ROW * (k + 0.5)) for k, part in enumerate(rows)
     }
     most = max(part.lines for part in rows)
-    out = [box("band", 0, at[p.name][1] - ROW / 2, width, ROW) for p in rows if p.layer % 2 == 0]
+    out = [box("paper", 0, 0, width, end + FOOT)]
+    out += [box("band", 0, at[p.name][1] - ROW / 2, width, ROW) for p in rows if p.layer % 2 == 0]
     for part in rows:
         x, y = at[part.name]
         out += [

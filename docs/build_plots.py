@@ -10,12 +10,16 @@ import re
 from pathlib import Path
 
 import numpy as np
+from drawing import colour, figure, save
 
 DOCS = Path(__file__).parent
 
-#: The peers that are drawn, with their colours, and the case of each workload.
-PEERS = {"C": "k", "numba": "C2", "jax": "C0", "torch": "C1", "casadi": "C4", "casadi C": "C5"}
-PEERS |= {"autograd": "C3", "numpy": "C7"}
+#: The peers that are drawn, with their colours and marks, and the case of each workload.
+PEERS = {
+    "C": ("ink", "D"), "numba": ("green", "o"), "jax": ("blue", "o"), "torch": ("orange", "o"),
+    "casadi": ("purple", "o"), "casadi C": ("pink", "D"), "autograd": ("red", "o"),
+    "numpy": ("grey", "o"),
+}  # fmt: skip
 CASES = {
     "rosen": "10",
     "scalar_dag": "1,000",
@@ -41,51 +45,69 @@ def measured(text: str) -> dict[str, dict[str, dict[str, float]]]:
     return found
 
 
+def run(text: str) -> str:
+    """Return the day and the commit of the tables."""
+    found = re.search(r"Run of ([\d-]+) at commit (\w{7})", text)
+    assert found is not None
+    return f"measured on {found[1]}, commit {found[2]}, one thread"
+
+
 def speed(file: str) -> None:
     """Draw each workload as a line, each peer as a dot: its time a gradient over symgrad's."""
-    import matplotlib.pyplot as plt
-
-    tables = measured((DOCS / "performance.md").read_text(encoding="utf-8"))
+    text = (DOCS / "performance.md").read_text(encoding="utf-8")
     rows = []
-    for name, cases in tables.items():
+    for name, cases in measured(text).items():
         # Where none is named: the case with the most of these peers, the last of those.
         most = max(cases, key=lambda c: (len(PEERS.keys() & cases[c].keys()), list(cases).index(c)))
         case = CASES.get(name, most)
         rows.append((f"{name}, {case}", cases[case]))
-    figure, axes = plt.subplots(figsize=(8, 0.38 * len(rows) + 1.2), layout="constrained")
-    for y, (_, ratios) in enumerate(reversed(rows)):
-        axes.axhline(y, color="0.9", zorder=0)
-        for peer, colour in PEERS.items():
-            if peer in ratios:
-                axes.plot(ratios[peer], y, "o", color=colour)
-    for peer, colour in PEERS.items():
-        axes.plot([], [], "o", color=colour, label=peer)
-    axes.axvline(1.0, color="k", linewidth=1)
-    axes.set(xscale="log", yticks=range(len(rows)), xlabel="time a gradient, symgrad's = 1")
-    axes.set_yticklabels([name for name, _ in reversed(rows)])
-    axes.legend(ncols=4, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    figure.savefig(file, dpi=110)
+    rows.reverse()
+    with figure(8, 0.33 * len(rows) + 1.6) as (drawn, axes):
+        axes.axvspan(0.2, 1.0, color=colour("grid"), alpha=0.45, linewidth=0)
+        for y, (_, ratios) in enumerate(rows):
+            axes.axhline(y, color=colour("grid"), linewidth=0.8, zorder=0)
+            for peer, (hue, marker) in PEERS.items():
+                if peer in ratios:
+                    axes.plot(ratios[peer], y, marker, color=colour(hue), markersize=6)
+        for peer, (hue, marker) in PEERS.items():
+            axes.plot([], [], marker, color=colour(hue), label=peer)
+        axes.axvline(1.0, color=colour("ink"), linewidth=1.2)
+        axes.set(xscale="log", xlim=(0.2, 6e4), yticks=range(len(rows)))
+        axes.set_yticklabels([name for name, _ in rows])
+        axes.tick_params(left=False)
+        axes.set_xlabel(f"time of a gradient, symgrad's = 1\n{run(text)}")
+        axes.text(0.95, len(rows) - 0.35, "faster than symgrad", ha="right", fontsize=8.5)
+        axes.text(1.08, len(rows) - 0.35, "slower than symgrad", ha="left", fontsize=8.5)
+        axes.set_ylim(-0.6, len(rows) + 0.3)
+        axes.legend(ncols=8, loc="lower center", bbox_to_anchor=(0.4, 1.0), handletextpad=0.1,
+                    columnspacing=1.2)  # fmt: skip
+        save(drawn, Path(file))
+
+
+def elementwise(text: str) -> list[list[str]]:
+    """Return the rows of accuracy.md's table of elementwise ops."""
+    table = text[text.index("## Elementwise ops") : text.index("## Ops on arrays")]
+    rows = [[c.strip() for c in line.split("|")] for line in table.splitlines() if line[:2] == "| "]
+    return rows[1:]
 
 
 def digits(file: str) -> None:
     """Draw how many ops keep their values and derivatives within so many ulp."""
-    import matplotlib.pyplot as plt
-
-    text = (DOCS / "accuracy.md").read_text(encoding="utf-8")
-    table = text[text.index("## Elementwise ops") : text.index("## Ops on arrays")]
-    rows = [[c.strip() for c in line.split("|")] for line in table.splitlines() if line[:2] == "| "]
-    figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
-    curves = ((4, "value", "C0-"), (6, "derivative", "C1-"))
-    vectors = ((8, "value, SIMD", "C0:"), (10, "derivative, SIMD", "C1:"))
-    for column, label, style in (*curves, *vectors):
-        left = [row[column].strip("*") for row in rows[1:]]
-        ulps = np.sort([float(x) for x in left if re.fullmatch(r"[\d.]+", x)])
-        axes.step(ulps, np.arange(1, len(ulps) + 1), style, where="post", label=label)
-    axes.set(xlabel="largest error, ulp beyond the condition number", ylabel="ops", xlim=(0, 4.5))
-    axes.axvline(1.5, color="0.7", linewidth=1)
-    axes.axvline(4.0, color="0.7", linewidth=1, linestyle=":")
-    axes.legend(frameon=False, loc="lower right")
-    figure.savefig(file, dpi=110)
+    rows = elementwise((DOCS / "accuracy.md").read_text(encoding="utf-8"))
+    with figure(7, 3.2) as (drawn, axes):
+        curves = ((4, "value", "blue", "-"), (6, "derivative", "orange", "-"))
+        vectors = ((8, "value, SIMD", "blue", ":"), (10, "derivative, SIMD", "orange", ":"))
+        for column, label, hue, style in (*curves, *vectors):
+            left = [row[column].strip("*") for row in rows]
+            ulps = np.sort([float(x) for x in left if re.fullmatch(r"[\d.]+", x)])
+            count = np.arange(1, len(ulps) + 1)
+            axes.step(ulps, count, style, color=colour(hue), where="post", label=label)
+        axes.set(
+            xlabel="largest error beyond the condition number, ulp", ylabel="ops", xscale="log"
+        )
+        axes.axvline(1.5, color=colour("grid"), linewidth=1, zorder=0)
+        axes.legend(loc="lower right")
+        save(drawn, Path(file))
 
 
 def main() -> None:
@@ -94,10 +116,6 @@ def main() -> None:
     options.add_argument("--speed", metavar="FILE", help="the workloads, beside others")
     options.add_argument("--digits", metavar="FILE", help="the accuracy of the elementwise ops")
     given = options.parse_args()
-
-    import matplotlib as mpl
-
-    mpl.use("Agg")
     if given.speed:
         speed(given.speed)
     if given.digits:

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import symgrad
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import reference_pages
 
 project = "symgrad"
 author = copyright = "symgrad developers"  # noqa: A001 - Sphinx's name for it
@@ -12,6 +19,7 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
+    "reference_pages",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
@@ -27,33 +35,51 @@ myst_enable_extensions = ["dollarmath"]
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# The reference: numpydoc's sections say what is passed, so annotations would say it twice.
+# The reference: types stand in numpydoc's sections, where reference_pages.py writes them.
 autodoc_typehints = "none"
+add_module_names = False
 numpydoc_show_class_members = False
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autosummary_imported_members = True
 autosummary_context = {
     # Modules whose functions have pages; those of the others are NumPy's and PyTorch's, in a list.
-    "paged": ["errors", "integrate", "interpolate", "ndimage", "optimize", "signal", "sparse"],
+    "paged": [
+        "dask",
+        "errors",
+        "integrate",
+        "interpolate",
+        "ndimage",
+        "optimize",
+        "signal",
+        "sparse",
+    ],
+    "shown": {name: reference_pages.shown(name) for name in reference_pages.INTERNAL},
+    "constants": reference_pages.constants(),
 }
 
+# Every reference leads somewhere; tables of NumPy's, SciPy's and PyTorch's names have no pages.
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:obj", r"symgrad\.(numpy|scipy\.\w+|torch)\..*"),
+    ("py:(class|func)", r"(symgrad\.)?scipy\..*|linspace|randn?|manual_seed|set_default_dtype"),
+]
+
 html_theme = "pydata_sphinx_theme"
-html_title = "symgrad"
+html_title = f"symgrad {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "images/logo-mark.svg"
 html_theme_options = {
+    "logo": {
+        "image_light": "images/logo.svg",
+        "image_dark": "images/logo.svg",
+        "alt_text": project,
+    },
     "navbar_align": "left",
-    "navbar_end": ["version-switcher", "theme-switcher"],
+    "navbar_end": ["theme-switcher"],
     "navigation_with_keys": False,
     "show_prev_next": False,
-    "show_version_warning_banner": True,
-    "switcher": {
-        "json_url": "_static/versions.json",
-        "version_match": "dev" if "dev" in release else release,
-    },
-    # Where the site is hosted decides where the list is; it is not fetched while building.
-    "check_switcher": False,
 }
 linkcheck_anchors = False
 

@@ -1,6 +1,7 @@
 # The public names, declared once: __init__.py reads these lines when it is imported.
 from . import dask as dask
 from . import errors as errors
+from . import extend as extend
 from . import numpy as numpy
 from . import scipy as scipy
 from . import torch as torch

@@ -155,8 +155,8 @@ class Support:
                 known[x] = False
                 continue
             rest = [y for y in x.operands if y not in known]
-            if any(known.get(y) for y in x.operands) or not rest:
-                known[x] = any(known.get(y) for y in x.operands)
+            if not rest or True in map(known.get, x.operands):
+                known[x] = True in map(known.get, x.operands)
             else:
                 stack.append(rest[-1])
         return known[node]
@@ -199,7 +199,7 @@ class Support:
         if not x.operands or x.dtype.kind != "f" or (x in self._graph and op.kind != "map"):
             return ()
         if op.kind == "map":
-            return tuple(y for y in x.operands if y.dtype.kind == "f") if _zeros(x) else ()
+            return tuple([y for y in x.operands if y.dtype.kind == "f"]) if _zeros(x) else ()
         if op.kind == "reduce":
             return x.operands if op.linear is not None else ()
         if op.kind == "contract":
@@ -228,6 +228,9 @@ class Support:
     def _of_parts(self, x: Node, masks: list[Node | None]) -> Node | None:
         op = x.op
         if op.kind == "map":
+            # Of real numbers of which nothing is known, nothing is known of the result.
+            if len(masks) == len(x.operands) and masks.count(EVERYWHERE) == len(masks):
+                return EVERYWHERE
             rest = iter(masks)
             given = [next(rest) if y.dtype.kind == "f" else y for y in x.operands]
             found = _zeros(x)(*(EVERYWHERE if m is EVERYWHERE else Traced(m) for m in given))

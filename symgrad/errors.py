@@ -56,6 +56,7 @@ __all__ = [
     "DTypeError",
     "DataError",
     "DefinitionError",
+    "DegeneracyWarning",
     "DifferencesWarning",
     "EqualityWarning",
     "IndexingError",
@@ -69,6 +70,7 @@ __all__ = [
     "PathsWarning",
     "ShapeError",
     "SimplificationWarning",
+    "SlowWarning",
     "SparsityWarning",
     "SymgradError",
     "TraceError",
@@ -232,6 +234,13 @@ class CaptureWarning(UserWarning):
     """A compiled function reads something besides its arguments that is costly to follow."""
 
 
+class DegeneracyWarning(UserWarning):
+    """A derivative is asked for of one among equal eigenvalues or singular values, or its vector.
+
+    There is none: it is nan. Functions of all of them have one.
+    """
+
+
 class DifferencesWarning(UserWarning):
     """A solver takes derivatives by differences, of a function that cannot be traced."""
 
@@ -250,6 +259,10 @@ class PathsWarning(UserWarning):
 
 class SimplificationWarning(UserWarning):
     """A formula is right, but the time for simplifying it has run out."""
+
+
+class SlowWarning(UserWarning):
+    """A first call takes longer than ten seconds; later ones do not."""
 
 
 class SparsityWarning(UserWarning):

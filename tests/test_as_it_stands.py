@@ -723,3 +723,20 @@ def test_what_is_known_is_counted_as_numpy_does(grid_of: Any) -> None:
     TIMES[0] = 4.0
     with pytest.raises(sg.errors.UnsupportedError, match="depends on their values"):
         sg.compile(lambda x: np.sum(np.unique(np.concatenate(([0.0], x)))))(X)
+
+
+@dataclass
+class Turned:
+    """Its `__eq__`, which dataclasses write, asks for the class of another one."""
+
+    a: float
+
+    def turn(self) -> Any:
+        out = np.zeros(2)
+        out[0], out[1] = self.a, -math.sin(self.a)
+        return out
+
+
+def test_a_dataclass_does_not_ask_for_types_of_numbers() -> None:
+    f = lambda x: sum(float(v) for v in Turned(x[0]).turn()) * float(x[1])  # noqa: E731
+    np.testing.assert_allclose(sg.grad(f)(X), slopes(f, X), rtol=1e-8)

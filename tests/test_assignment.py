@@ -1220,3 +1220,26 @@ def test_a_write_costs_the_same_however_many_there_were() -> None:
         for n in (400, 1600)
     )
     assert many < 4.5 * few
+
+
+@pytest.mark.parametrize("x", [0.5, 2.0, 4.0])
+def test_numbers_chosen_by_a_condition_are_arrays(x: float) -> None:
+    """``np.where`` and the like give arrays without axes, to which plain code assigns."""
+
+    def written(x: Any) -> Any:
+        z = np.where(x > 1, x, 2 * x)
+        z[x > 3] = 0.0
+        return z
+
+    def shared(x: Any) -> Any:
+        z = np.select([x > 3, x > 1], [x, 2 * x], 3 * x)
+        other = z
+        z *= x
+        z[...] += 1.0
+        return other
+
+    for f in (written, shared):
+        value, slope = sg.value_and_grad(f)(x)
+        assert value == f(np.float64(x))
+        near = (f(np.float64(x + 1e-6)) - f(np.float64(x - 1e-6))) / 2e-6
+        assert slope == pytest.approx(near, rel=1e-8)

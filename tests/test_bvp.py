@@ -229,8 +229,37 @@ def test_batches_and_failures():
     assert np.isnan(sg.grad(lambda s: top(s)[0])(4.0))
 
 
-def test_a_coarse_mesh_is_said_to_be_one():
-    assert sg.compile(lambda s: top(s, 21, tol=1e-12))(1.0)[1] == 1
+def test_a_coarse_mesh_gets_more_nodes():
+    """Which the numbers decide: where others need more, the function is traced again."""
+
+    def solved(strength):
+        found = solve_bvp(
+            lambda x, y: np.vstack((y[1], -strength * np.exp(y[0]))), at_zero,
+            np.linspace(0, 1, 5), np.zeros((2, 5)), tol=1e-6,
+        )  # fmt: skip
+        return found.sol(0.5)[0], (found.x, found.y, found.yp, found.rms_residuals, found.status)
+
+    f = sg.value_and_grad(solved, has_aux=True)
+    for strength in (1e-3, 1.0, 3.0):
+        (value, (x, y, yp, rms, status)), slope = f(strength)
+        assert status == 0
+        assert rms.max() <= 1e-6
+        assert (x.shape, y.shape, yp.shape, rms.shape) == ((5,), (2, 5), (2, 5), (4,))
+        np.testing.assert_allclose(yp[0], y[1], atol=1e-12)
+        assert abs(value - exact_top(strength)) < 1e-7
+        h = 1e-4 * strength
+        near = (exact_top(strength + h) - exact_top(strength - h)) / (2 * h)
+        assert abs(slope - near) < 1e-5
+    assert f.traces > 1
+
+
+def test_a_mesh_that_stays_too_coarse_is_said_to_be_one():
+    value, status = sg.compile(lambda s: top(s, 11, tol=1e-15))(1.0)
+    assert np.isnan(value)
+    assert status in (1, 3)
+    found, status = sg.vmap(lambda s: top(s, 5, tol=1e-6))(np.array([1.0, 2.0]))  # none are added
+    assert status.tolist() == [1, 1]
+    assert np.isnan(found).all()
 
 
 @pytest.mark.slow

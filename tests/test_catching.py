@@ -9,6 +9,7 @@ import importlib
 import math
 import sys
 import textwrap
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -240,6 +241,35 @@ def test_a_thread_that_keeps_its_error() -> None:
 
     with pytest.raises(sg.errors.SymgradError):
         sg.grad(f)(0.25)
+
+
+@pytest.mark.parametrize("ask", [
+    lambda x: x.hex().count("x") * x, lambda x: x.as_integer_ratio()[0] * x,
+    lambda x: np.array([1.0, 2.0]).take(x.__trunc__()) * x,
+    lambda x: sg.numpy.asarray([x], dtype=object)[0], lambda x: np.linalg.matrix_rank([[x]]) * x,
+])  # fmt: skip
+def test_a_thread_that_catches(ask: Callable[[Any], Any]) -> None:
+    """The thread is in no trace; the value that it asks is."""
+
+    def f(x: Any) -> Any:
+        found = []
+
+        def work() -> None:
+            try:
+                found.append(ask(x))
+            except (TypeError, AttributeError):
+                found.append(7.0 * x)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return found[0]
+
+    try:
+        value = sg.compile(f)(0.75)
+    except sg.errors.SymgradError:
+        return
+    assert value == f(0.75)
 
 
 def test_other_threads_errors_are_theirs() -> None:

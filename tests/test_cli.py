@@ -73,6 +73,11 @@ def test_diff(run: Any) -> None:
     assert (status, out.splitlines()[2:]) == (0, ["d f/d x = exp(-y**2)*cos(x)"])
     status, out, _ = run("diff", "x**2*y", "--order", "2")
     assert out.splitlines()[2:] == ["d2 f/d x^2   = 2*y", "d2 f/d x d y = 2*x", "d2 f/d y^2   = 0"]
+    status, out, _ = run("diff", "x**3*y", "--order", "3", "--at", "x=2", "y=3")
+    assert out.splitlines()[2:6] == [
+        "d3 f/d x^3     = 6*y", "d3 f/d x^2 d y = 6*x", "d3 f/d x d y^2 = 0", "d3 f/d y^3     = 0",
+    ]  # fmt: skip
+    assert out.splitlines()[-4:-2] == ["d3 f/d x^3     = 18", "d3 f/d x^2 d y = 12"]
 
 
 def test_diff_in_other_forms(run: Any) -> None:
@@ -88,6 +93,9 @@ def test_diff_in_other_forms(run: Any) -> None:
     _, out, _ = run("diff", "x*y", "--program", "--order", "2")
     exec(out, scope)
     assert scope["hessian"](2.0, 3.0) == (0.0, 1.0, 1.0, 0.0)
+    _, out, _ = run("diff", "x**3*y", "--program", "--order", "3", "--wrt", "x")
+    exec(out, scope)
+    assert scope["derivative_3"](2.0, 3.0) == pytest.approx(18.0)
     _, out, _ = run("diff", "sin(x)/x", "--c")
     assert "int value_and_gradient(double x, double *restrict out0, double *restrict out1)" in out
 
@@ -350,6 +358,47 @@ def test_a_narrow_terminal_cuts_no_numbers(run: Any, monkeypatch: pytest.MonkeyP
     for word in ("max ulp", "condition", "sampling", "worst at", "d/d x", "x = -3"):
         assert word in table
     assert max(map(len, table.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60])
+def test_a_terminal_too_narrow_for_the_table_cuts_nothing(
+    run: Any, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    _, wide, _ = run("verify", "x*sin(x)", "--domain", "-3:3")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    status, out, _ = run("verify", "x*sin(x)", "--domain", "-3:3")
+    assert status == 0
+    wide, narrow = (re.sub(r"\x1b\[[0-9;]*m", "", text) for text in (wide, out))
+    numbers = re.findall(r"-?\d[\d.e+-]*", wide)
+    assert sorted(re.findall(r"-?\d[\d.e+-]*", narrow)) == sorted(numbers)
+    assert "…" not in narrow
+
+
+def test_the_command_alone_prints_its_help(run: Any) -> None:
+    status, out, _ = run()
+    assert status == 0
+    assert out.startswith("usage: symgrad")
+    assert "diff" in out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("dif", "did you mean 'diff'?"),
+        ("verifyx", "did you mean 'verify'?"),
+        ("x**2", "build, cache, diff"),
+    ],
+)
+def test_an_unknown_command_names_the_nearest(
+    capsys: pytest.CaptureFixture[str], given: str, said: str
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([given, "x**2"])
+    assert stop.value.code == 2
+    assert said in capsys.readouterr().err
 
 
 def test_without_rich_the_text_is_plain(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

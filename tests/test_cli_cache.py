@@ -53,7 +53,28 @@ def test_a_damaged_entry_is_listed(folder: Path, capsys: pytest.CaptureFixture[s
     compile_two()
     (max(folder.iterdir()) / "kernel.json").write_text("[")
     assert main(["cache", "--list"]) == 0
-    assert "? -> ?" in capsys.readouterr().out
+    listed = capsys.readouterr().out
+    assert "damaged" in listed
+    assert "?" not in listed
+
+
+def test_programs_without_arguments_are_listed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sg.compile(lambda: np.sum(np.arange(5.0)))()
+    assert main(["cache", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert [re.sub(r".* hours  ", "", line) for line in lines] == ["nothing -> float64"]
+
+
+def test_entry_code_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Code that takes arguments out of containers is compiled and kept, too."""
+    sg.compile(lambda x: x["a"] + x["b"][0])({"a": 1.5, "b": [np.ones(3)]})
+    assert main(["cache", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert {re.sub(r".* hours  ", "", line) for line in lines} <= {
+        "entry code of symgrad", "float64, float64[1] -> float64[1]",
+    }  # fmt: skip
 
 
 def test_no_cache(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -369,8 +369,11 @@ def test_derivatives_along_complex_lines(name: str) -> None:
                 return
 
 
-@pytest.mark.parametrize("name", ["Tanh", "Hypot", "Cumprod", "Solve"])
-@pytest.mark.parametrize("order", [1, 2])
+#: Third derivatives are not compared, and the cosine is the first one of a length.
+BROKEN = [(name, order) for name in ("Tanh", "Arctan2", "Cumprod", "Solve") for order in (1, 2)]
+
+
+@pytest.mark.parametrize(("name", "order"), [*BROKEN, ("Cosine", 1)])
 def test_a_wrong_rule_is_caught(name: str, order: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the value of a derivative, and in its dependence on the arguments alone."""
     op = registry.ops[name]
@@ -388,7 +391,7 @@ def test_a_wrong_rule_is_caught(name: str, order: int, monkeypatch: pytest.Monke
 
     found = Partials(wrong) if isinstance(known, Partials) else Products(wrong, known.jvp)
     monkeypatch.setitem(vars(op), "rule", found)
-    function = {"Cumprod": "cumprod", "Solve": "solve"}.get(name, name)
+    function = {"Cumprod": "cumprod", "Solve": "solve", "Cosine": "Hypot"}.get(name, name)
     with pytest.raises(AssertionError, match="Mismatched elements"):
         test_derivatives(function)
 

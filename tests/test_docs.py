@@ -203,6 +203,12 @@ def test_links_lead_somewhere(path: Path) -> None:
     assert dead == []
 
 
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_installation_is_described_in_one_place(path: Path) -> None:
+    """Other pages link to it; it changes with the first release."""
+    assert not re.search(r"pip install ['\"]?symgrad", path.read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("path", HOUSE, ids=lambda path: path.stem)
 def test_files_that_are_named_are_there(path: Path) -> None:
     """What describes the house names its files in backticks, from the top of the repository."""

@@ -21,10 +21,21 @@ def build() -> ModuleType:
 
 
 def test_every_picture_has_a_maker_and_a_page(build: ModuleType) -> None:
-    pages = "".join(p.read_text(encoding="utf-8") for p in DOCS.glob("*.md"))
-    shown = set(re.findall(r"\(images/([\w.-]+\.png)\)", pages))
-    made = {*build.PICTURES, *build.PLOTS}
-    assert shown == made == {p.name for p in (DOCS / "images").glob("*.png")}
+    files = [DOCS.parent / "README.md", *DOCS.rglob("*.md")]
+    pages = "".join(p.read_text(encoding="utf-8") for p in files)
+    shown = set(re.findall(r"\((?:docs/|\.\./)?images/([\w.-]+)\)", pages))
+    made = {*build.PICTURES, *build.PLOTS, "architecture.svg", "logo.svg"}
+    assert shown == made
+    assert {p.name for p in (DOCS / "images").iterdir()} == made | {"logo-mark.svg"}
+
+
+def test_drawn_pictures_are_readable_on_dark_pages() -> None:
+    """A background, and another colour for each: a picture does not see its page."""
+    for path in (DOCS / "images").glob("*.svg"):
+        text = path.read_text(encoding="utf-8")
+        if not path.stem.startswith("logo"):
+            assert "prefers-color-scheme: dark" in text
+            assert "paper" in text or "fill: #ffffff" in text, path.name
 
 
 def test_the_functions_are_those_of_the_pages(build: ModuleType) -> None:

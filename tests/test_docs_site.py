@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import importlib.util
+import inspect
 import re
 import subprocess
 import sys
+import zlib
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import symgrad as sg
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def extension() -> ModuleType:
+    """Return the site's extension that says what the reference shows."""
+    spec = importlib.util.spec_from_file_location("reference_pages", DOCS / "reference_pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+pages = extension()
 
 
 def entries(page: Path, directive: str) -> list[str]:
@@ -25,10 +43,39 @@ def entries(page: Path, directive: str) -> list[str]:
 
 def test_the_reference_lists_every_public_name_once() -> None:
     listed = entries(DOCS / "reference" / "index.md", r"\.\. autosummary::")
-    names = [name for name in listed if name in sg.__all__]
-    assert sorted(names) == sorted(sg.__all__)
-    modules = {name.partition(".")[0] for name in listed if name not in sg.__all__}
+    results = set(pages.RESULTS)
+    names = [name for name in listed if name in {*sg.__all__, *results}]
+    assert sorted(names) == sorted([*sg.__all__, *results])
+    modules = {name.partition(".")[0] for name in listed} - {*names}
     assert modules == set(dir(sg)) & modules
+
+
+@pytest.mark.parametrize("name", sorted(pages.INTERNAL))
+def test_members_of_classes_have_entries(name: str) -> None:
+    """Each public member has a docstring and an entry, or is listed as internal."""
+    kind = getattr(sg, name, None) or getattr(import_module(pages.RESULTS[name]), name)
+    shown = {member for _, member in pages.shown(name)}
+    assert [m for m in shown if not (inspect.getdoc(getattr(kind, m)) or "").strip()] == []
+    assert [m for m in pages.INTERNAL[name].split() if not hasattr(kind, m)] == []
+
+
+def test_results_of_public_functions_have_pages() -> None:
+    """What a public function is annotated to return is a public class, or one of RESULTS."""
+    known = {*sg.__all__, *pages.RESULTS}
+    missing = set()
+    for name in sg.__all__:
+        value = getattr(sg, name)
+        if inspect.isfunction(value):
+            returned = str(inspect.signature(value).return_annotation)
+            missing |= set(re.findall(r"\b[A-Z]\w+", returned)) - known
+    builtin = {"AbstractContextManager", "Any", "Callable", "Expr", "None", "Path", "R", "T"}
+    assert missing - builtin == set()
+
+
+def test_types_of_parameters_are_those_of_the_annotations() -> None:
+    lines = inspect.getdoc(sg.grad).splitlines()
+    pages.add_types(None, "function", "symgrad.grad", sg.grad, None, lines)
+    assert {"f : callable", "argnums : int or tuple of int or None", "has_aux : bool"} <= {*lines}
 
 
 def test_every_page_is_in_the_navigation() -> None:
@@ -55,4 +102,10 @@ def test_it_builds_without_a_warning(tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert built.returncode == 0, built.stderr[-4000:]
-    assert "symgrad.grad" in (tmp_path / "site/reference/generated/symgrad.grad.html").read_text()
+    inventory = (tmp_path / "site" / "objects.inv").read_bytes().split(b"\n", 4)[4]
+    indexed = {line.split()[0] for line in zlib.decompress(inventory).decode().splitlines()}
+    names = {f"symgrad.{name}" for name in (*sg.__all__, *pages.RESULTS)}
+    members = {f"symgrad.{name}.{m}" for name in pages.INTERNAL for _, m in pages.shown(name)}
+    assert (names | members) - indexed == set()
+    hidden = {f"symgrad.{n}.{m}" for n, ms in pages.INTERNAL.items() for m in ms.split()}
+    assert hidden & indexed == set()

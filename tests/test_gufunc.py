@@ -235,7 +235,7 @@ def test_lengths_that_matter() -> None:
     [
         ("(n)", "a signature is the axes"),
         ("(n),n->()", "a signature is the axes"),
-        (3, "a signature is the axes"),
+        (3, "signature is text, not 3"),
         ("(n)->()", "has 1 arguments, but distance takes 2"),
         ("(n),(n)->(k)", "the axis k of a result is of no argument"),
     ],

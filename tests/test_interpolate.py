@@ -487,3 +487,124 @@ def test_numbers_are_scipys(ask: Any) -> None:
     assert type(found) is type(want)
     if not isinstance(want, si.BSpline):
         np.testing.assert_array_equal(found, want)
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_outside_of_a_table_nothing_is_known() -> None:
+    """Values that are nan have no derivatives; those of a constant fill are 0."""
+    x, y = np.linspace(0.0, 3.0, 7), np.sin(np.linspace(0.0, 3.0, 7))
+    spline = si.make_interp_spline(x, y)
+    spline.extrapolate = False
+    cubic = si.CubicSpline(x, y, extrapolate=False)
+    nan = {
+        "cubic": cubic, "antiderivative": lambda b: cubic.integrate(0.0, b), "spline": spline,
+        "akima": si.Akima1DInterpolator(x, y),
+        "table": si.interp1d(x, y, bounds_error=False),
+        "grid": lambda b: si.RegularGridInterpolator((x,), y, bounds_error=False)(
+            np.stack([b])[None]
+        )[0],
+    }  # fmt: skip
+    for name, f in nan.items():
+        found = sg.value_and_grad(f)(3.2)
+        assert np.isnan(found).all(), name
+        inside = sg.grad(f)(3.0)
+        assert np.isfinite(inside), name
+        both = lambda b, f=f: np.nansum(np.stack([1.0 * f(b), 1.0 * f(b - 1.0)]))  # noqa: E731
+        if name != "grid":
+            np.testing.assert_allclose(sg.grad(both)(3.2), sg.grad(f)(2.2), rtol=1e-14)
+    filled = si.interp1d(x, y, bounds_error=False, fill_value=7.0)
+    assert sg.grad(filled)(3.2) == 0
+
+
+# ---------------------------------------------------------------- surfaces
+
+
+_POINTS = np.random.default_rng(5).random((60, 2)) * [3.0, 6.0] + 0.01
+_HEIGHTS = np.sin(_POINTS[:, 0]) * np.cos(_POINTS[:, 1])
+_COLUMN, _ROW = np.linspace(0.1, 3.0, 8), np.linspace(0.0, 6.0, 9)
+_SURFACE = np.sin(_COLUMN)[:, None] * np.cos(_ROW) + 0.1 * _COLUMN[:, None]
+
+SURFACES: dict[str, Callable[[], Any]] = {
+    "smooth": lambda: si.SmoothBivariateSpline(*_POINTS.T, _HEIGHTS, s=0.5),
+    "least squares": lambda: si.LSQBivariateSpline(*_POINTS.T, _HEIGHTS, [1.5], [3.0]),
+    "grid, smooth": lambda: si.RectBivariateSpline(_COLUMN, _ROW, _SURFACE, s=0.2),
+    "grid, wider": lambda: si.RectBivariateSpline(_COLUMN, _ROW, _SURFACE, bbox=[0, 4, -1, 7]),
+    "sphere, smooth": lambda: si.SmoothSphereBivariateSpline(*_POINTS.T, _HEIGHTS, s=5.0),
+    "sphere, least squares": lambda: si.LSQSphereBivariateSpline(
+        *_POINTS.T, _HEIGHTS, [1.5], [3.0]
+    ),
+    "sphere, grid": lambda: si.RectSphereBivariateSpline(_COLUMN, _ROW, _SURFACE),
+}
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("name", SURFACES)
+def test_surfaces_through_data(name: str, inside: bool) -> None:
+    """Values are SciPy's, and derivatives those of SciPy's own derivatives."""
+    make, outside = SURFACES[name], SURFACES[name]()
+    p = np.array([0.7, 2.3])
+
+    def f(p: Any) -> Any:
+        surface = make() if inside else outside
+        return surface.ev(p[0], p[1]), surface(p[:1], p[1:])[0, 0]
+
+    np.testing.assert_allclose(sg.compile(f)(p), f(p), rtol=1e-12)
+    orders = ("dtheta", "dphi") if "sphere" in name else ("dx", "dy")
+    want = [outside.ev(*p, **{k: 1}) for k in orders]
+    for found in sg.jacobian(f)(p):
+        np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-12)
+
+
+def test_integrals_and_partial_derivatives_of_surfaces() -> None:
+    surface, p = SURFACES["grid, smooth"](), np.array([0.7, 2.3])
+    f = lambda p: surface.integral(0.2, p[0], 1.0, p[1])  # noqa: E731
+    np.testing.assert_allclose(sg.compile(f)(p), f(p), rtol=1e-12)
+    beyond = np.array([5.0, 9.0])
+    np.testing.assert_allclose(sg.compile(f)(beyond), f(beyond), rtol=1e-12)
+    edge = [surface.integral(0.2, p[0] + d, 1.0, p[1]) for d in (1e-4, -1e-4)]
+    np.testing.assert_allclose(sg.grad(f)(p)[0], (edge[0] - edge[1]) / 2e-4, rtol=1e-7)
+    bent = lambda p: surface.partial_derivative(1, 2)(p[0], p[1], grid=False)  # noqa: E731
+    np.testing.assert_allclose(sg.compile(bent)(p), bent(p), rtol=1e-10)
+    np.testing.assert_allclose(sg.grad(bent)(p)[0], surface.ev(*p, dx=2, dy=2), rtol=1e-9)
+
+
+def test_bisplev() -> None:
+    x, y = (a.ravel() for a in np.meshgrid(_COLUMN, _ROW, indexing="ij"))
+    tck = si.bisplrep(x, y, _SURFACE.ravel(), s=0.01)
+    p = np.array([0.7, 2.3])
+    for f in (
+        lambda p: si.bisplev(p[0], p[1], tck),
+        lambda p: si.bisplev(p, p[1], tck),
+        lambda p: si.bisplev(p[0], p, tck, dx=1),
+        lambda p: si.bisplev(p, p, tck, dy=2),
+        lambda p: si.bisplev(p, p, si.bisplrep(x, y, _SURFACE.ravel(), s=0.01)),
+    ):
+        assert np.shape(sg.compile(f)(p)) == np.shape(f(p))
+        np.testing.assert_allclose(sg.compile(f)(p), f(p), rtol=1e-10)
+    slopes = sg.grad(lambda p: si.bisplev(p[0], p[1], tck))(p)
+    want = [si.bisplev(*p, tck, dx=1), si.bisplev(*p, tck, dy=1)]
+    np.testing.assert_allclose(slopes, want, rtol=1e-10)
+
+
+def test_polynomials_in_bernsteins_basis() -> None:
+    curve = si.BPoly.from_derivatives([0.0, 1.0, 3.0], [[0, 1], [1, 2], [0.5, -1]])
+    x = np.array([0.2, 0.9, 2.5, 3.5])
+    np.testing.assert_allclose(sg.compile(lambda x: curve(x))(x), curve(x), rtol=1e-13)
+    found = sg.grad(lambda x: np.sum(curve(x)))(x)
+    np.testing.assert_allclose(found, curve.derivative()(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (lambda z: si.SmoothBivariateSpline(*_POINTS.T, z).ev(1.0, 2.0), "fitted to numbers"),
+        (lambda z: si.RectSphereBivariateSpline(_COLUMN, _ROW, z.reshape(8, 9)).ev(1.0, 2.0),
+         "fitted to numbers"),
+        (lambda z: si.RectBivariateSpline(_COLUMN, _ROW, z.reshape(8, 9), s=1).ev(1.0, 2.0),
+         "s=0, where data are traced"),
+        (lambda z: si.Rbf(*_POINTS.T, _HEIGHTS)(z[0], z[1]), "RBFInterpolator"),
+    ],
+)  # fmt: skip
+def test_surfaces_that_are_refused(use: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        sg.grad(use)(np.resize(_HEIGHTS, 72))

@@ -166,3 +166,61 @@ def test_the_row_of_a_number() -> None:
     g = sg.compile(f)
     for x in (3.0, 1.0, 4.0):
         np.testing.assert_array_equal(g(x), f(x))
+
+
+# ---------------------------------------------------------------- masks of plain arrays
+
+
+def test_plain_arrays_take_traced_masks() -> None:
+    """The mask's values decide, and others trace again."""
+    data = np.array([1.0, 2.0, 3.0])
+
+    def f(x: Any) -> Any:
+        return np.sum(data[x > 1] * x[x > 1] ** 2) + np.sum(np.arange(3)[x > 1])
+
+    g = sg.value_and_grad(f)
+    for x in ([0.5, 1.0, 2.0], [3.0, 0.0, 2.0], [0.0, 0.0, 0.0], [3.0, 0.0, 2.0]):
+        value, slope = g(np.array(x))
+        assert value == f(np.array(x))
+        np.testing.assert_array_equal(slope, np.where(np.array(x) > 1, 2 * data * x, 0.0))
+    assert g.traces <= 3
+    with pytest.warns(UserWarning, match="one by one"):
+        rows = sg.vmap(f)(np.array([[0.5, 1.0, 2.0], [3.0, 0.0, 2.0]]))
+    np.testing.assert_array_equal(
+        rows, [f(np.array([0.5, 1.0, 2.0])), f(np.array([3.0, 0.0, 2.0]))]
+    )
+
+
+def test_counts_without_a_length() -> None:
+    weights = np.array([1.0, 2.0, 3.0])
+    f = sg.value_and_grad(lambda w, i: np.sum(np.bincount(i, w) ** 2))
+    for places in ([0, 1, 3], [0, 0, 0], [5, 5, 1]):
+        value, slope = f(weights, np.array(places))
+        want = np.bincount(places, weights)
+        assert value == np.sum(want**2)
+        np.testing.assert_array_equal(slope, 2 * want[places])
+    counts = sg.compile(lambda i: np.bincount(i))
+    for places in ([2, 2], [0, 3], []):
+        np.testing.assert_array_equal(counts(np.array(places, int)), np.bincount(places))
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (lambda x: RECORDS["a"] * np.array([(x[0],)], RECORDS.dtype)["a"], r"x\['name'\]"),
+        (lambda x: _filled(RECORDS.copy(), x)["a"], "an array for each field"),
+        (lambda x: {x.tobytes(): x}, "without a cache by values"),
+        (lambda x: np.bincount(np.arange(3), x)[np.arange(3)[np.argsort(x)]], "take"),
+    ],
+)
+def test_what_plain_arrays_refuse(use: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        sg.compile(use)(np.array([1.0, 2.0, 3.0]))
+
+
+RECORDS = np.zeros(3, dtype=[("a", float)])
+
+
+def _filled(records: Any, x: Any) -> Any:
+    records["a"] = x
+    return records

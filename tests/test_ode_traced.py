@@ -417,3 +417,38 @@ def test_too_small_a_tolerance_is_raised_with_scipys_warning() -> None:
 def test_no_unknowns_in_traced_code() -> None:
     found = sg.compile(lambda a: solve_ivp(lambda t, y: -a * y, (0, 1), np.zeros(0)).y[:, -1])(2.0)
     assert found.shape == (0,)
+
+
+# ---------------------------------------------------------------- critical times
+
+
+@pytest.mark.parametrize(
+    ("times", "critical"),
+    [
+        ([0.0, 0.3, 0.5, 1.0], [0.5]),
+        (np.linspace(0.0, 2.0, 7), [0.5, 1.0]),
+        (np.linspace(0.0, 2.0, 7), [5.0]),
+        ([0.0, 0.0, 0.2, 0.2, 1.0, 1.0], [0.2, 0.5]),
+        (np.linspace(1.0, 0.0, 5), [0.7, 0.5]),
+    ],
+)
+def test_odeint_stops_at_critical_times(times: Any, critical: Any) -> None:
+    """A switch at 1/2: the states before and after it are known."""
+
+    def run(a: Any) -> Any:
+        slope = lambda y, t, a: -a * y + np.where(t < 0.5, 0.0, 1.0)  # noqa: E731
+        given = {"args": (a,), "tcrit": critical, "rtol": 1e-10, "atol": 1e-10}
+        return scipy.integrate.odeint(slope, [1.0], times, **given)[:, 0]
+
+    def exact(a: float) -> Any:
+        t, t0 = np.asarray(times), times[0]
+        begun = (
+            np.exp(a * t0) if t0 < 0.5 else np.exp(a * t0) - (np.exp(a * t0) - np.exp(a / 2)) / a
+        )
+        return np.exp(-a * t) * (
+            begun + np.where(t > 0.5, (np.exp(a * t) - np.exp(a / 2)) / a, 0.0)
+        )
+
+    np.testing.assert_allclose(sg.compile(run)(1.5), exact(1.5), rtol=1e-8)
+    near = (exact(1.5 + 1e-5) - exact(1.5 - 1e-5)) / 2e-5
+    np.testing.assert_allclose(sg.jacobian(run)(1.5), near, rtol=1e-6, atol=1e-8)

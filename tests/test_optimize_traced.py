@@ -465,7 +465,7 @@ def test_numbers_alone_are_scipys() -> None:
 @pytest.mark.parametrize(
     "solve",
     [
-        lambda p: so.minimize(lambda x: x[0] ** 2 * p, [1.0], method="Nelder-Mead").x,
+        lambda p: so.minimize(lambda x: x[0] ** 2 * p, [1.0], method="Powell").x,
         lambda p: so.minimize(lambda x: x[0] * p, [1.0], method="COBYLA").x,
         lambda p: so.minimize_scalar(lambda x: x**2 * p, method="golden").x,
         lambda p: so.root(lambda x: x - p, [0.0], method="krylov").x,
@@ -473,8 +473,106 @@ def test_numbers_alone_are_scipys() -> None:
     ],
 )
 def test_refused_by_name(solve: Callable[..., Any]) -> None:
-    with pytest.raises(UnsupportedError, match="in traced code"):
+    with pytest.raises(UnsupportedError, match=r"in traced code|cannot be traced"):
         sg.grad(lambda p: np.sum(solve(p)))(0.5)
+
+
+# ---------------------------------------------------------------- simplices
+
+
+def valley(x: Any, a: Any) -> Any:
+    return (a - x[0]) ** 2 + 100.0 * (x[1] - x[0] ** 2) ** 2
+
+
+def bowl(x: Any, a: Any) -> Any:
+    return np.sum((x - a) ** 4 + (x - a) ** 2) + np.prod(x)
+
+
+BOWL = np.array([0.3, -0.2, 0.5, 0.1])
+
+
+def test_the_simplex_takes_scipys_steps() -> None:
+    def solve(a: Any) -> Any:
+        r = so.minimize(valley, np.zeros(2), args=(a,), method="Nelder-Mead")
+        return r.x, (r.nit, r.nfev, r.status, r.success), r.final_simplex
+
+    x, counts, (corners, values) = sg.compile(solve)(1.5)
+    theirs, their_counts, (their_corners, their_values) = solve(1.5)
+    assert counts == their_counts
+    np.testing.assert_allclose(corners, their_corners, rtol=1e-6)
+    np.testing.assert_allclose(values, their_values, atol=1e-8)
+    np.testing.assert_allclose(x, theirs, atol=2e-4)
+    np.testing.assert_allclose(x, [1.5, 2.25], rtol=1e-12)  # closer than the simplex is
+    slope = sg.jacobian(lambda a: solve(a)[0])
+    np.testing.assert_allclose(slope(1.5), [1.0, 3.0], rtol=1e-10)
+    np.testing.assert_allclose(sg.jacobian(slope)(1.5), [0.0, 2.0], atol=1e-9)
+    fmin = sg.compile(lambda a: so.fmin(valley, np.zeros(2), args=(a,), disp=False))
+    np.testing.assert_allclose(fmin(1.5), [1.5, 2.25], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"options": {"adaptive": True}},
+        {"options": {"xatol": 1e-8, "fatol": 1e-8, "maxiter": 5000, "maxfev": 5000}},
+        {"tol": 1e-6},
+        {"options": {"initial_simplex": np.vstack([np.zeros(4), np.eye(4)])}},
+        {"options": {"maxiter": 20}},
+        {"options": {"maxfev": 30}},
+        {"bounds": [(-1, 1), (-1, 1), (-1, 0.25), (0.2, 1)]},
+    ],
+    ids=lambda options: "-".join([*options, *options.get("options", "")]),
+)
+def test_options_of_the_simplex(options: dict[str, Any]) -> None:
+    """Derivatives are ``-inv(f_xx) f_xa`` of the variables that no bound holds."""
+
+    def solve(a: Any) -> Any:
+        r = so.minimize(bowl, np.full(4, 0.22), args=(a,), method="Nelder-Mead", **options)
+        return r.x, r.status
+
+    (x, status), (want, their_status) = sg.compile(solve)(BOWL), solve(BOWL)
+    found = sg.jacobian(lambda a: solve(a)[0])(BOWL)
+    assert status == their_status
+    if status:
+        assert np.isnan(x).all()
+        assert np.isnan(found).all()
+        return
+    np.testing.assert_allclose(x, want, atol=3e-4)
+    own = np.diag(12.0 * (x - BOWL) ** 2 + 2.0)
+    others = np.array([[0.0 if i == k else np.prod(np.delete(x, [i, k])) for i in range(4)]
+                       for k in range(4)])  # fmt: skip
+    free = np.ones(4, bool)
+    if "bounds" in options:
+        free = np.array([True, True, False, False])
+    right = np.zeros((4, 4))
+    right[np.ix_(free, free)] = np.linalg.solve((own + others)[np.ix_(free, free)],
+                                                own[np.ix_(free, free)])  # fmt: skip
+    np.testing.assert_allclose(found, right, rtol=1e-8, atol=1e-12)
+
+
+def test_simplices_at_kinks_and_of_functions_without_derivatives() -> None:
+    def median(a: Any) -> Any:
+        return so.minimize(lambda x: np.sum(np.abs(x - a)), np.zeros(2), method="Nelder-Mead").x
+
+    a = np.array([0.3, -0.2])
+    np.testing.assert_allclose(sg.compile(median)(a), median(a), atol=2e-4)
+    assert np.isnan(sg.jacobian(median)(a)).any()
+
+    def called(a: Any) -> Any:
+        cost = lambda x: sg.pure_callback(  # noqa: E731
+            lambda x, a: np.sum((x - a) ** 2), np.zeros(()), x, a
+        )
+        return so.minimize(cost, np.zeros(2), method="Nelder-Mead").x
+
+    np.testing.assert_allclose(sg.compile(called)(a), a, atol=1e-4)
+    with pytest.raises(UnsupportedError, match="the derivative of"):
+        sg.jacobian(called)(a)
+    batch = np.array([0.5, 1.5])
+    fit = lambda a: so.minimize(valley, np.zeros(2), args=(a,), method="Nelder-Mead").x  # noqa: E731
+    np.testing.assert_allclose(
+        sg.vmap(sg.jacobian(fit))(batch), np.array([[1.0, 1.0], [1.0, 3.0]]), rtol=1e-8
+    )
 
 
 def _heat(t: Any) -> Any:

@@ -145,5 +145,5 @@ def test_refusals_are_scipys(case: str) -> None:
     f, text = REFUSED[case]
     with pytest.raises((ValueError, IndexError, RuntimeError)):
         f(np.ones(3))
-    with pytest.raises(ArgumentError, match=text):
+    with pytest.raises((ArgumentError, ValueError), match=text):  # of an empty array: SciPy's own
         sg.compile(f)(np.ones(3))

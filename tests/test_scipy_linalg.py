@@ -170,11 +170,15 @@ def test_wrong_use() -> None:
 @pytest.mark.parametrize("name", ["sqrtm", "logm"])
 def test_roots_and_logarithms_that_are_not_real_are_nan(name: str) -> None:
     function = getattr(sl, name)
-    for bad in (np.diag([1.0, -2.0]), np.diag([1.0, 0.0])):
+    for bad in (np.diag([1.0, -2.0]), np.array([[1.0, 1.0], [0.0, 0.0]])):
         assert np.all(np.isnan(sg.compile(function)(bad)))
         assert np.all(np.isnan(sg.grad(lambda a: np.sum(function(a)))(bad)))
-    with pytest.raises(UnsupportedError, match="real matrices"):
-        sg.compile(function)(np.eye(2) + 1j)
+
+
+def test_the_root_of_a_singular_symmetric_matrix_has_no_derivative() -> None:
+    singular = np.diag([1.0, 0.0])
+    np.testing.assert_array_equal(sg.compile(sl.sqrtm)(singular), singular)
+    assert np.all(np.isnan(sg.grad(lambda a: np.sum(sl.sqrtm(a)))(singular)))
 
 
 def test_roots_of_far_elements_and_in_batches() -> None:
@@ -221,3 +225,44 @@ def test_whole_powers_of_matrices_are_products() -> None:
         np.testing.assert_allclose(sg.compile(f)(a), f(a), rtol=1e-12)
     slope = sg.grad(lambda a: sl.fractional_matrix_power(a, 2)[0, 0])(a)
     np.testing.assert_allclose(slope, [[-2.0, 0.5], [2.0, 0.0]])
+
+
+# ---------------------------------------------------------------- functions of complex matrices
+
+
+def _complex_matrix(kind: str, n: int) -> Any:
+    rng = np.random.default_rng(n)
+    a = rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n))
+    return {
+        "general": a,
+        "Hermitian": a @ a.conj().T,
+        "defective": 2j * np.eye(n) + np.diag(np.ones(n - 1), 1),
+        "negative": -np.diag(1.0 + 0.1 * np.arange(n)) + np.triu(a.real, 1) + 0j,
+    }[kind]
+
+
+_POWER = lambda a: sl.fractional_matrix_power(a, 0.3)  # noqa: E731
+
+
+@pytest.mark.parametrize("function", [sl.sqrtm, sl.logm, _POWER])
+@pytest.mark.parametrize("kind", ["general", "Hermitian", "defective"])
+@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.filterwarnings("ignore:logm result may be inaccurate")
+def test_functions_of_complex_matrices(n: int, kind: str, function: Any) -> None:
+    f, a = (lambda a: function(a)), _complex_matrix(kind, n)
+    along = _complex_matrix("general", n).T
+    value, slope = sg.jvp(f, (a,), (along,))
+    np.testing.assert_allclose(value, f(a), rtol=1e-10, atol=1e-12)
+    near = (f(a + 1e-5 * along) - f(a - 1e-5 * along)) / 2e-5
+    np.testing.assert_allclose(slope, near, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_roots_on_the_branch_cut(n: int) -> None:
+    """Real matrices as complex ones have roots where eigenvalues are negative."""
+    a, along = _complex_matrix("negative", n), _complex_matrix("general", n)
+    root, slope = sg.jvp(lambda a: sl.sqrtm(a), (a,), (along,))
+    np.testing.assert_allclose(root, sl.sqrtm(a), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(root @ slope + slope @ root, along, atol=1e-11)
+    scale = sg.grad(lambda t: np.sum(np.abs(sl.sqrtm(t * a)) ** 2))(2.0)
+    np.testing.assert_allclose(scale, np.sum(np.abs(root) ** 2), rtol=1e-10)

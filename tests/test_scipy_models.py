@@ -628,7 +628,7 @@ REFUSED_SPARSE: dict[str, tuple[Any, str]] = {
     "compared": (lambda a: a == a.T, "is not compared"),
     "one by one": (lambda a: a[[0, 1], [0, 1]], "no entries one by one"),
     "a row": (lambda a: a[0], "of one axis"),
-    "an attribute": (lambda a: a.argmax(), r"has no argmax\. Write instead: A.toarray"),
+    "an attribute": (lambda a: a.reshape(1, 4), r"has no reshape\. Write instead: A.toarray"),
     "NumPy's exp": (lambda a: np.exp(a), r"np.exp takes no sparse.*np.exp\(A.toarray"),
     "NumPy's maximum": (lambda a: np.maximum(a, a), "np.maximum takes no sparse"),
     "two kinds": (lambda a: np.power(2.0, a), "have no pow of float and ByElements"),

@@ -14,6 +14,7 @@ import scipy.linalg
 from scipy.special import logsumexp
 
 import symgrad as sg
+from symgrad.errors import DegeneracyWarning
 
 rng = np.random.default_rng(45)
 TURN = np.array([[0.0, 1.0], [1.0, 0.0]])
@@ -222,8 +223,38 @@ def test_batches_and_single_precision() -> None:
     ],
 )
 def test_single_ones_of_equal_values_have_no_derivative(f: Callable[[Any], Any]) -> None:
-    assert np.all(np.isnan(sg.grad(f)(UNIT)))
-    assert np.isnan(sg.jvp(f, (UNIT,), (np.array([[1.0, 2.0], [2.0, 3.0]]),))[1])
+    line = f.__code__.co_firstlineno
+    with pytest.warns(DegeneracyWarning, match=rf"at test_spectral.py:{line} are equal"):
+        assert np.all(np.isnan(sg.grad(f)(UNIT)))
+    with pytest.warns(DegeneracyWarning, match=rf"at test_spectral.py:{line} are equal"):
+        assert np.isnan(sg.jvp(f, (UNIT,), (np.array([[1.0, 2.0], [2.0, 3.0]]),))[1])
+
+
+def test_lines_of_equal_values_are_those_of_the_user() -> None:
+    """The warning names where the values are made, in whichever order and nesting."""
+
+    def least(a: Any) -> Any:
+        w = np.linalg.eigvalsh(a)
+        return w[0] ** 2
+
+    line = least.__code__.co_firstlineno + 1
+    for derivative in (
+        lambda: sg.hessian(least)(UNIT), lambda: sg.jacobian(least, mode="forward")(UNIT),
+        lambda: sg.value_and_grad(least)(UNIT), lambda: sg.vjp(least, UNIT)[1](1.0),
+        lambda: sg.compile(lambda s: sg.grad(least)(s * UNIT))(2.0),
+    ):  # fmt: skip
+        with pytest.warns(DegeneracyWarning, match=rf"test_spectral.py:{line} are equal"):
+            derivative()
+    assert np.isfinite(sg.grad(least)(np.diag([1.0, 2.0]))).all()
+    assert sg.compile(least)(UNIT) == 1.0  # a value is one
+
+
+@pytest.mark.parametrize("derivative", [sg.grad, sg.jacobian])
+def test_a_vector_of_equal_general_eigenvalues(derivative: Callable[..., Any]) -> None:
+    """Where its normalisation takes up its cotangent it had the derivative 0."""
+    first = lambda a: np.real(np.linalg.eig(a)[1][0, 0])
+    with pytest.warns(DegeneracyWarning):
+        assert np.isnan(derivative(first)(UNIT)).all()
 
 
 def test_others_than_the_equal_ones_have() -> None:
@@ -239,7 +270,8 @@ def test_general_eigenvalues_that_meet() -> None:
     trace = lambda a: np.real(np.sum(np.linalg.eigvals(a) ** 2))
     np.testing.assert_allclose(sg.grad(trace)(UNIT), 2 * UNIT, atol=1e-12)
     jordan = np.array([[1.0, 1.0], [0.0, 1.0]])
-    assert np.all(np.isnan(sg.grad(trace)(jordan)))
+    with pytest.warns(DegeneracyWarning):
+        assert np.all(np.isnan(sg.grad(lambda a: trace(a))(jordan)))
 
 
 def test_eigenvalues_with_another_matrix_are_symmetric() -> None:
@@ -310,7 +342,8 @@ def test_singular_values_of_zero() -> None:
     nuclear = sg.grad(lambda a: np.linalg.norm(a, "nuc"))
     np.testing.assert_allclose(nuclear(np.ones((2, 2))), 0.5 * np.ones((2, 2)), atol=1e-12)
     polar = lambda a: np.linalg.svd(a)[0] @ np.linalg.svd(a)[2]
-    assert np.all(np.isnan(sg.jvp(polar, (np.zeros((2, 2)),), (UNIT,))[1]))
+    with pytest.warns(DegeneracyWarning):
+        assert np.all(np.isnan(sg.jvp(polar, (np.zeros((2, 2)),), (UNIT,))[1]))
 
 
 def test_the_polar_factor_of_equal_values() -> None:
@@ -366,3 +399,8 @@ def test_the_root_of_a_singular_matrix() -> None:
 
     found = sg.compile(linalg.sqrtm)(np.ones((2, 2)))
     np.testing.assert_allclose(found, np.full((2, 2), 0.5**0.5))
+    for a in (np.ones((2, 2)), np.diag([1.0, 0.0]), np.zeros((2, 2))):
+        first = sg.jacobian(linalg.sqrtm)(a)
+        second = sg.hessian(lambda a: np.sum(linalg.sqrtm(a)))(a)
+        assert np.isnan(first).all()  # infinite, or unknown
+        assert np.isnan(second).all()

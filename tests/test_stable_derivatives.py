@@ -230,7 +230,7 @@ def test_second_derivatives_of_lengths_far_out() -> None:
                 found = sg.jacobian(sg.jacobian(f, mode="reverse"), mode=mode)(x)
                 want = np.array([[16, -12], [-12, 9]]) / 125
                 np.testing.assert_allclose(found * scale, want, rtol=4e-15)
-        np.testing.assert_array_equal(sg.hessian(f)(np.zeros(2)), 0.0)
+        assert np.isnan(np.diag(sg.hessian(f)(np.zeros(2)))).all()  # there is none
 
 
 def test_lengths_in_single_precision() -> None:

@@ -757,6 +757,42 @@ def test_a_point_at_an_end_leaves_the_slopes_of_the_others() -> None:
             np.testing.assert_allclose(more, fewer, rtol=1e-15, err_msg=f"{name}.{method}")
 
 
+#: Shapes of distributions on a part of the line.
+ENDING: dict[str, tuple[float, ...]] = {
+    "expon": (), "uniform": (), "halfnorm": (), "gamma": (2.0,), "beta": (2.0, 3.0),
+    "pareto": (3.0,), "lomax": (2.0,), "weibull_min": (2.0,), "lognorm": (0.5,), "rayleigh": (),
+    "genpareto": (-0.5,), "truncnorm": (-1.0, 2.0), "powerlaw": (2.0,), "loguniform": (1.0, 3.0),
+    "arcsine": (), "invgamma": (2.0,), "norm": (), "cauchy": (), "genlogistic": (2.0,),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.quick(3)
+@pytest.mark.parametrize("name", ENDING)
+def test_ends_of_supports_are_not_flat(name: str) -> None:
+    """A quantile rises by one over the density; logarithms of probabilities fall to -inf."""
+    original, shapes = getattr(scipy.stats, name), ENDING[name]
+    for share in (0.0, 1.0):
+        for method, sign in {"ppf": 1, "isf": -1}.items():
+            if method not in getattr(stats, name).formulas:
+                continue
+            at = getattr(original, method)(share, *shapes)
+            density = original.pdf(at, *shapes) if np.isfinite(at) else 0.0
+            found = sg.grad(lambda q, m=method: getattr(getattr(stats, name), m)(q, *shapes))(share)
+            if density == 0:
+                assert not np.isfinite(found)
+            else:
+                want = sign / density if np.isfinite(density) else 0.0
+                np.testing.assert_allclose(found, want, rtol=1e-14, atol=1e-14)
+    with np.errstate(all="ignore"):
+        for method, end in (("logcdf", 0), ("logsf", 1)):
+            at = original.support(*shapes)[end]
+            log = getattr(stats, name)
+            if np.isfinite(at):
+                slope = sg.grad(lambda x, m=method, d=log: getattr(d, m)(x, *shapes))(at)
+                assert not np.isfinite(slope)
+
+
 @pytest.mark.usefixtures("no_kernels")
 def test_slopes_by_the_shape_where_the_density_is_flat() -> None:
     """At c = 1, -1 formulas hold the slope by c, too, and quantiles do at the shares 0 and 1."""

@@ -16,7 +16,7 @@ from ..errors import ArgumentError
 def adapt(f: Callable[P, R]) -> Callable[P, R]:
     """Return a function with its module's ``np``, ``math`` and ``scipy`` bound to symgrad's.
 
-    Tracing does so by itself where it needs it, and there is no need to say it. With it the
+    Tracing adapts a function automatically if it has to. With ``adapt`` the
     function is adapted at once: the arrays that it makes (``np.zeros(n)``,
     ``np.array([x, y])``) take traced values, may be assigned to, and ``math.sin`` takes traced
     numbers. Random numbers are refused unless the function gives their seed: they would be
@@ -25,8 +25,8 @@ def adapt(f: Callable[P, R]) -> Callable[P, R]:
     Parameters
     ----------
     f:
-        A Python function or a method. What it calls, closes over, and finds in objects is
-        adapted with it; of other installed packages nothing is.
+        A Python function or a method. The functions that it calls, closes over, and finds in
+        objects are adapted with it, except those of other installed packages.
 
     Returns
     -------

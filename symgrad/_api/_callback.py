@@ -36,8 +36,8 @@ def pure_callback(function: Callable[..., Any], like: Any, *args: Any) -> Any:
     Raises
     ------
     ShapeError, ArgumentError
-        If the result is not like ``like``. What ``function`` raises passes on; inside
-        ``@njit``, where it cannot, it goes to ``sys.unraisablehook``, and the result is nan.
+        If the result is not like ``like``. Exceptions of ``function`` are passed on. Inside
+        ``@njit`` they go to ``sys.unraisablehook``, and the result is nan.
     UnsupportedError
         If a derivative is asked for: a rule is given by :func:`symgrad.custom_jvp`,
         :func:`symgrad.custom_vjp` or :func:`symgrad.implicit_root` around the call.
@@ -77,15 +77,15 @@ def pure_callback(function: Callable[..., Any], like: Any, *args: Any) -> Any:
 def debug_print(x: Any, label: str = "") -> Any:
     """Print an array or a number in each call of a compiled function, and return it.
 
-    Python's own ``print`` in a function prints while it is traced, and no numbers. What is
-    printed is the value where it is used: write ``y = sg.debug_print(y, "y")``.
+    Python's own ``print`` in a function prints while it is traced, and no numbers. The
+    value is printed where it is used: write ``y = sg.debug_print(y, "y")``.
 
     Parameters
     ----------
     x:
         An array or a number of any shape. Its derivative passes through.
     label:
-        What is written before it.
+        The text before it.
 
     Returns
     -------

@@ -164,7 +164,7 @@ def while_loop(
     Parameters
     ----------
     cond_fun:
-        Returns one truth value.
+        Returns one boolean.
     body_fun:
         Returns a value of the same structure, shapes and element types.
     init_val:
@@ -211,7 +211,7 @@ def cond(pred: Any, true_fun: Callable[..., T], false_fun: Callable[..., T], *op
     Parameters
     ----------
     pred:
-        One truth value; a number counts as true unless it is 0.
+        A boolean, or a number, which counts as true unless it is 0.
     true_fun, false_fun:
         Return values of the same structure and shapes.
     operands:

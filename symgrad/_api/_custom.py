@@ -131,7 +131,7 @@ class _Custom(Travels, Generic[R]):
 
 
 class custom_vjp(_Custom[R]):  # noqa: N801  JAX's name
-    """A function with a reverse-mode rule of one's own.
+    """A function with a custom reverse-mode rule.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class custom_vjp(_Custom[R]):  # noqa: N801  JAX's name
 
     Notes
     -----
-    Give the rule by :meth:`defvjp`. Forward mode works, too: the rule is linear in the
+    Give the rule by ``defvjp``. Forward mode works, too: the rule is linear in the
     cotangent, and is transposed.
 
     Examples
@@ -198,7 +198,7 @@ class custom_vjp(_Custom[R]):  # noqa: N801  JAX's name
 
 
 class custom_jvp(_Custom[R]):  # noqa: N801  JAX's name
-    """A function with a forward-mode rule of one's own.
+    """A function with a custom forward-mode rule.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class custom_jvp(_Custom[R]):  # noqa: N801  JAX's name
 
     Notes
     -----
-    Give the rule by :meth:`defjvp` or :meth:`defjvps`. Reverse mode works, too: the rule is
+    Give the rule by ``defjvp`` or ``defjvps``. Reverse mode works, too: the rule is
     linear in the tangents, and is transposed.
 
     Examples

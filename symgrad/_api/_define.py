@@ -55,7 +55,7 @@ def define(
     Raises
     ------
     DefinitionError
-        If the name is taken by an op of symgrad's, or there is no way to differentiate it.
+        If a built-in op has the name, or there is no way to differentiate it.
 
     Notes
     -----
@@ -114,7 +114,7 @@ def _forget(name: str) -> None:
     """Let a definition take the place of an earlier one of the user's."""
     registry.complete()  # a name that is taken is taken, loaded or not
     if registry.users.pop(name, None) is not None:
-        registry.ops.pop(name, None)
+        registry.remove(name)
 
 
 def _formula(

@@ -52,9 +52,9 @@ def export_c(
     --------
     >>> import numpy as np
     >>> import symgrad as sg
-    >>> code = sg.export_c(sg.grad(lambda x: np.sum(np.sin(x))), np.ones(3), name="slope")
-    >>> print(code[code.index("int slope") :])
-    int slope(ptrdiff_t n, const double *restrict x, double *restrict out0)
+    >>> code = sg.export_c(sg.grad(lambda x: np.sum(np.sin(x))), np.ones(3), name="gradient")
+    >>> print(code[code.index("int gradient") :])
+    int gradient(ptrdiff_t n, const double *restrict x, double *restrict out0)
     {
         /* ... */
         for (ptrdiff_t i1 = 0; i1 < n; ++i1) {

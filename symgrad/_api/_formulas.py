@@ -85,7 +85,7 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
     """Return the derivative of a function, simplified, as SymPy.
 
     The formula of :func:`symbolic` is differentiated by SymPy; sums that pick one element
-    are carried out. Of the equal forms that SymPy's simplifications reach within two
+    are evaluated. Of the equal forms that SymPy's simplifications reach within two
     seconds, the one with the fewest operations is taken (the shortest among equals).
 
     Parameters
@@ -181,7 +181,7 @@ def formula(
 
     It prints in index notation and, where there is one, in matrix notation: products of
     matrices side by side, ``*``, ``/``, powers and functions element by element as in
-    NumPy, ``A^T`` for the transpose. What occurs more than once gets a name.
+    NumPy, ``A^T`` for the transpose. Repeated parts get a name.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def gufunc(
     types: Sequence[str] | None = None,
     parallel: bool | None = None,
 ) -> np.ufunc:
-    """Return a universal function of NumPy's that applies a function to each example.
+    """Return a NumPy universal function that applies a function to each example.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ def gufunc(
     numpy.ufunc
         With NumPy's own broadcasting, ``out=``, ``axes=``, ``axis=``, ``casting=``, ``dtype=``,
         ``where=``; ``keepdims=`` for results without axes; and of two numbers that give one,
-        ``.reduce``, ``.accumulate``, ``.outer`` and ``.at``. What ``f`` reads besides its
-        arguments is looked at in each call. It is compiled when it is first called, and pickles
+        ``.reduce``, ``.accumulate``, ``.outer`` and ``.at``. Values that ``f`` captures
+        are checked in each call. It is compiled when it is first called, and pickles
         if ``f`` does.
 
     Raises

@@ -35,6 +35,8 @@ class Kept:
     def __init__(self, owner: Any) -> None:
         self.owner = owner
         self.made: dict[tuple[Any, ...], Function] = {}
+        #: The first that each transformation has made of it, with the code that it had then.
+        self.shared: dict[tuple[Any, ...], tuple[tuple[Any, ...], Function]] = {}
         #: What others that serve functions of its code know of it.
         self.laid_aside: Any = None
 

@@ -63,18 +63,18 @@ def jacobian(
     f:
         A NumPy function.
     argnums:
-        Which argument to differentiate by, as of :func:`grad`; several give a tuple.
+        The positions of the arguments to differentiate with respect to, as of :func:`grad`.
     mode:
         ``"forward"`` (columns), ``"reverse"`` (rows) or ``"auto"`` (the fewer).
     sparse:
-        Whether the result is a sparse array of SciPy's, of shape (result's size, argument's
-        size), with the pattern found by itself: see :class:`SparseFunction`.
+        Whether the result is a SciPy sparse array, of shape (result's size, argument's
+        size), whose pattern is detected: see :class:`SparseFunction`.
     holomorphic:
         Whether ``f`` is a holomorphic function of complex arguments with complex results.
     format:
         Of a sparse result: ``"csr"``, ``"csc"`` or ``"coo"``.
     argnames:
-        Which arguments to differentiate by, by name.
+        The names of the arguments to differentiate with respect to.
 
     Returns
     -------

@@ -32,7 +32,7 @@ def _of_both(objective: Any, constraints: Any, maker: Callable[..., Any], *form:
 
 
 class NLP:
-    """A nonlinear program: what cyipopt's protocol asks for, and :meth:`solve`.
+    """A nonlinear program with the methods of cyipopt's protocol, and :meth:`NLP.solve`.
 
     Made by :func:`symgrad.nlp`. Vectors of variables and of constraints hold the numbers of their
     structures in order.
@@ -201,7 +201,7 @@ class NLP:
         MissingExtraError
             If there is no solver.
         Exception
-            What the functions or the callback raise, KeyboardInterrupt included.
+            Exceptions of the functions and the callback are passed on, KeyboardInterrupt included.
         """
         if callback is not None:
             as_function(callback, "solve: callback")

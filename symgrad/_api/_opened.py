@@ -40,6 +40,7 @@ from .._trace import (
     with_conditions,
 )
 from ..errors import ArgumentError, PathsWarning, ShapeError
+from ._degeneracy import warn_of_ties
 from ._equalities import continued
 from ._wrt import Key, as_floats, places_of
 
@@ -119,7 +120,7 @@ class Opened:
         call = followed.outermost(function) if followed else function
         result = continued(lambda: call(*new, **named), call(*new, **named), self.inputs)
         for given in checked:
-            warn_if_changed(*given)
+            warn_if_changed(result, *given)
         values = [x for x in flatten_traced(result)[0] if isinstance(x, Traced)]
         warn_of_searches([x.node for x in values], self.inputs)
         if top:
@@ -133,7 +134,9 @@ class Opened:
         swap = {i: g for i, g in zip(self.inputs, self.given, strict=True) if i is not g}
         if swap:
             close_conditions(swap)
-        return [Traced(n) for n in (substitute(nodes, swap) if swap else nodes)]
+            nodes = substitute(nodes, swap)
+        warn_of_ties(nodes)
+        return [Traced(n) for n in nodes]
 
     def pack(self, values: Sequence[Any], single: bool) -> Any:
         """Give derivative leaves the structure of the arguments.

@@ -140,8 +140,8 @@ class Placed:
             blocks = [*graph.outputs, *([] if compressed is None else compressed.blocks)]
             outputs = of_each(lambda x: self._outputs(x, recipes, dtypes), blocks, batch_size)
             own = set(graph.inputs)
-            used = {x for k in {k for r in recipes for k in r.blocks}
-                    for x in topological([blocks[k]]) if isinstance(x, Input)}  # fmt: skip
+            needed = topological([blocks[k] for k in {k for r in recipes for k in r.blocks}])
+            used = {x for x in needed if isinstance(x, Input)}
             self.given = sorted(used - own, key=lambda x: x.name)
             known = [Input(self._name("known"), graph.inputs[k].shape, graph.inputs[k].dtype)
                      for k in data]  # fmt: skip

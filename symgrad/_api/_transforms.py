@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -11,10 +13,12 @@ from numpy.typing import NDArray
 
 from .._compile import Differentiable, Function, P, R, Ufunc, X
 from .._options import as_flag, refuse_kernel
+from .._state import PLAIN, now
 from ..errors import ArgumentError
 from ._bodies import grad_body
 from ._control_flow import Flow
 from ._control_syntax import converted
+from ._lent import kept_by
 from ._raised import raising
 from ._sparse import SparseFunction
 from ._vmap import one_by_one, vmap_body
@@ -29,6 +33,11 @@ def check_function(function: Any, name: str) -> None:
             f"{name} takes a function, not {type(function).__name__}: write "
             f"sg.{name}(f)(x), not sg.{name}(f(x))"
         )
+
+
+#: Whether transformations made again of a function find what is compiled for it. Tests that change
+#: the compiler between two of them switch it off.
+SHARING = True
 
 
 def made(
@@ -50,7 +59,31 @@ def made(
     keys = kwargs.get("argnums")
     prepared = None if keys is None else real_arguments(function, keys)
     recipe = maker, (function,), {**kwargs, **options}
-    return Function(body, function, recipe, prepared=prepared, **options)
+    found = Function(body, function, recipe, prepared=prepared, **options)
+    if SHARING and isinstance(function, FunctionType) and now() is PLAIN:
+        _share(found, function, maker, recipe[2])
+    return found
+
+
+def _share(
+    made: Function, function: FunctionType, maker: Callable[..., Any], options: dict[str, Any]
+) -> None:
+    """Have a compiled function share what another knows that was made in the same way.
+
+    ``sg.grad(f)(x)`` in a loop so compiles once. It is kept with ``f``, as long as that is there
+    and is not given other code or defaults.
+    """
+    code = function.__code__, function.__defaults__, function.__kwdefaults__
+    key = (maker, *((name, type(x), x) for name, x in sorted(options.items())))
+    known = kept_by(function).shared
+    try:
+        before, other = known.setdefault(key, (code, made))
+    except TypeError:  # an option that is not hashable
+        return
+    if not all(map(operator.is_, before, code)):
+        known[key] = code, made
+    elif other is not made:
+        made.share(other)
 
 
 @overload
@@ -189,28 +222,28 @@ def grad(
     f:
         A NumPy function with a scalar result.
     argnums:
-        Which argument to differentiate by: its position, 0 if nothing else is said; several
-        give a tuple. How a call passes it does not matter: by position, by name, or not at all
-        if it has a default. Python's whole numbers among it are taken as floats.
+        The position of the argument to differentiate with respect to; several positions give
+        a tuple of gradients. Calls may pass the argument by position or by name, or leave it
+        out if it has a default. Python ints are converted to floats.
     has_aux:
         Whether ``f`` returns ``(value, extra)``; the result is then ``(gradient, extra)``.
     holomorphic:
         Whether ``f`` is a holomorphic function of complex arguments with a complex result;
         the result is then its complex derivative.
     argnames:
-        Which arguments to differentiate by, by name; with ``argnums``, these besides.
+        The names of arguments to differentiate with respect to, in addition to ``argnums``.
 
     Returns
     -------
     Function
-        Its result has the structure, shapes and types of the argument. By a complex argument
+        Its result has the structure, shapes and types of the argument. For a complex argument
         ``x + iy`` it is ``df/dx - i df/dy``, as in JAX.
 
     Raises
     ------
     ArgumentError
         When called, if the result of ``f`` is not one real number (one complex number for
-        ``holomorphic=True``), or an argument to differentiate by is not of floating point.
+        ``holomorphic=True``), or a differentiated argument is not of floating point.
 
     Notes
     -----
@@ -300,8 +333,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
     Parameters
     ----------
     f:
-        A NumPy function of single examples. Of a sparse derivative the pattern is that of one
-        example, values have a leading axis, and a call gives a list of matrices.
+        A NumPy function of single examples. For a sparse derivative the pattern is that of
+        one example, values have a leading axis, and a call returns a list of matrices.
     in_axes:
         The batch axis of each argument (None: the same for all examples), or one for all.
     out_axes:

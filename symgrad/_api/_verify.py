@@ -63,7 +63,7 @@ def verify(
 
     The exact derivatives do not come from symgrad's rules: the function's graph, before any
     pass, is taken apart into scalar operations by the element formulas; SymPy
-    differentiates each operation's formula; values and chain rule are carried out with
+    differentiates each operation's formula; values and chain rule are computed with
     ``digits`` digits (mpmath), for the inputs' exact binary values. On small problems
     SymPy also differentiates some results as one whole expression, which must agree.
 
@@ -78,7 +78,8 @@ def verify(
     ----------
     f:
         A NumPy function, or one made by symgrad (verifying ``sg.grad(f)`` checks second
-        derivatives). Of a sparse Jacobian its entries are checked, and that none is missing.
+        derivatives). For a sparse Jacobian the entries are checked, and the completeness of the
+        pattern.
     *args:
         The point to verify at, as for calling ``f``.
     wrt:
@@ -108,7 +109,7 @@ def verify(
     ------
     VerificationError
         If an entry is further off than allowed, naming the worst; also if the problem is
-        too large to be carried out exactly.
+        too large to be computed exactly.
 
     Notes
     -----
@@ -159,8 +160,8 @@ def recheck(
 ) -> Certificate:
     """Check a saved certificate again, here and now.
 
-    The same points are looked at: exact values are computed anew, and compared with those of
-    the certificate; kernels are compiled anew, and compared with the exact values.
+    The points are the same. Exact values are computed again and compared with those of the
+    certificate; kernels are compiled again and compared with the exact values.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ from ._compared import evaluator
 from ._effects import DEPTH, Again, Effects, Holder, Parts, own_attributes, values_of_trace
 from ._places import Walk
 from ._stand_ins import StandIn, log_of
-from ._users import attributes, copied_simply, set_attributes
+from ._users import attributes, copied_simply, set_attributes, set_memory
 
 #: How deep a value that is written back may be nested.
 DEEPEST = 16
@@ -380,6 +380,10 @@ class Assignments:
         if sort == "cell":
             name = next((n for n, cell in walk.cells.items() if cell is owner), None)
             return name or f"{text}.cell_contents"
+        if sort == "memory":
+            return text
+        if sort == "context":
+            return f"{text}.get(None)"
         if sort == "items":
             return f"{text}[{key}]"
         if sort == "entries":
@@ -545,7 +549,7 @@ def _is_same(old: Any, new: Any) -> bool:
 
 def _called(name: str, sort: str, key: Any) -> str:
     """Return what a user would call a part of an object."""
-    if sort == "cell":
+    if sort in ("cell", "memory", "context"):
         return name
     if sort in ("attributes", "names"):
         return f"{name}.{key}" if name else str(key)
@@ -586,6 +590,10 @@ def _prepared(step: Assignment, made: Made) -> Callable[[], None]:
         return lambda: setattr(owner, "cell_contents", put[0][1]) if put else delattr(
             owner, "cell_contents"
         )  # fmt: skip
+    if sort == "memory":
+        return lambda: set_memory(owner, put[0][1])
+    if sort == "context":
+        return lambda: owner.set(put[0][1])
     if sort == "names":
 
         def set_names() -> None:

@@ -26,6 +26,7 @@ from .._lower import constant_symbol
 from .._op import registry
 from .._pipeline import lower
 from .._platform import pretended, register_at_fork
+from .._rewrite import ENTERED
 from .._runtime import Leaf, absent, externals, structures, vector_math_default
 from .._schedule import Program
 from .._signals import foreseen, tolerating
@@ -153,8 +154,8 @@ def _key(*parts: str) -> str:
 
 
 def _foreign(program: Program) -> tuple[str, ...]:
-    """Return the code itself where ops of the user's are in it: their rules may change."""
-    if all(registry.is_own(node.op) for node in program.nested_steps()):
+    """Return the code itself where ops or rewrites of the user's are in it: they may change."""
+    if not ENTERED and all(registry.is_own(node.op) for node in program.nested_steps()):
         return ()
     lowered = lower(program)
     return (lowered.text, *lowered.straight)

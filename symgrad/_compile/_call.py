@@ -41,7 +41,7 @@ class Reading:
 
     Attributes
     ----------
-    codes, generators:
+    codes, generators, iterators:
         See :class:`Walk`.
     number:
         Tells its traces from those of other states.
@@ -74,7 +74,8 @@ class Reading:
         # In a function that reads nothing else nobody but IPython's autoreload puts other code.
         self.nothing = not walk.reads and not (walk.own and "IPython" in sys.modules)
         self.number = 0
-        self.codes, self.generators = list(walk.codes.values()), walk.generators
+        self.codes = list(walk.codes.values())
+        self.generators, self.iterators = walk.generators, walk.iterators
         own = [Read(text, "is", code, "") for text, code in walk.own.items()]
         comparison = Comparison(walk, [*compared, *own], self.data, costly)
         self._fetch = comparison.fetch

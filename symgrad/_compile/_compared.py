@@ -21,7 +21,7 @@ from ..errors import CaptureWarning
 from ._names import Itself
 from ._places import Read, Walk
 from ._reads import LARGE
-from ._users import packed_form, table_form
+from ._users import memory_of, packed_form, remembers, table_form
 from ._versions import parts_of
 
 #: What reading a place may raise that is no longer there.
@@ -146,12 +146,22 @@ def made_of(names: Any, source: str, expected: Mapping[str, Any] = MappingProxyT
         **constants, **expected, "_sg_miss": MISS, "_sg_same": same,
         "_sg_unchanged": unchanged, "_sg_len": len, "_sg_type": type, "_sg_repr": repr,
         "_sg_hasattr": hasattr, "_sg_packed": packed_form, "_sg_table": table_form,
-        "_sg_parts": parts_of, "_sg_errors": ERRORS,
+        "_sg_parts": parts_of, "_sg_errors": ERRORS, "_sg_bound": _is_bound,
+        "_sg_memory": memory_of, "_sg_remembers": remembers,
     }  # fmt: skip
     outer = f"def outer({', '.join([*known, *cells])}):\n"
     code = _inner(_inner(compile(outer + source, "<symgrad captures>", "exec")))
     filled = [cells[n] if n in cells else CellType(known[n]) for n in code.co_freevars]
     return FunctionType(code, {} if main is None else main, "fetch", None, tuple(filled))
+
+
+def _is_bound(cell: CellType) -> bool:
+    """Tell whether a variable of an enclosing function has a value yet."""
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
 
 
 def _inner(code: CodeType) -> CodeType:

@@ -14,6 +14,7 @@ import operator
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextvars import ContextVar
 from types import CellType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -23,7 +24,16 @@ from .._forks import cached_property
 from .._trace import Traced, flatten_traced
 from ._names import names_in
 from ._places import Walk
-from ._users import attributes, copied_simply, has_dictionary, named_attributes, set_attributes
+from ._users import (
+    IN_MEMORY,
+    attributes,
+    copied_simply,
+    has_dictionary,
+    memory_of,
+    named_attributes,
+    set_attributes,
+    set_memory,
+)
 from ._whose import FIXED, NONE, of_package
 
 #: How deep a value of the trace may lie in what the function keeps.
@@ -49,7 +59,8 @@ class Holder(NamedTuple):
     owner:
         The object.
     sort:
-        Of its parts: "attributes", "names" (of a class or a module), "entries", "items", "cell".
+        Of its parts: "attributes", "names" (of a class or a module), "entries", "items", "cell",
+        "memory" (its bytes), "context" (what a context variable holds).
     """
 
     parts: Callable[[], Parts]
@@ -320,6 +331,10 @@ def _holders(
         found.append(entries(value))
     elif isinstance(value, (list, set, deque)):
         found.append(in_order(value))
+    elif isinstance(value, IN_MEMORY):
+        found.append(in_memory(value))
+    elif isinstance(value, ContextVar):
+        found.append(in_context(value))
     if has_dictionary(value) or hasattr(type(value), "__slots__"):
         found.append(own_attributes(value, some if copied_simply(type(value), packages) else None))
     return found
@@ -370,6 +385,34 @@ def in_order(value: Any) -> Holder:
         (value.update if isinstance(value, set) else value.extend)(x for _, x in parts)
 
     return Holder(lambda: list(zip(itertools.repeat(None), value)), put, True, value, "items")
+
+
+def in_memory(value: Any) -> Holder:
+    """Return what holds numbers as C has them: its bytes, the same object for as long as equal."""
+    known = [b""]
+
+    def parts() -> Parts:
+        data = memory_of(value)
+        if data != known[0]:
+            known[0] = data
+        return [(None, known[0])]
+
+    def put(before: Parts) -> None:
+        set_memory(value, before[0][1])
+
+    return Holder(parts, put, owner=value, sort="memory")
+
+
+def in_context(variable: ContextVar[Any]) -> Holder:
+    """Return what a context variable holds here; one that holds nothing cannot be emptied again."""
+
+    def parts() -> Parts:
+        return [(None, variable.get(None))]
+
+    def put(before: Parts) -> None:
+        variable.set(before[0][1])
+
+    return Holder(parts, put, owner=variable, sort="context")
 
 
 def own_attributes(value: Any, some: AbstractSet[str] | None = None) -> Holder:

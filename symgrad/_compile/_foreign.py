@@ -83,8 +83,8 @@ class Foreign:
         -------
         CFunction
             With ``address``, ``signature``, ``declaration``, ``ctypes`` and
-            ``low_level_callable``. What ``f`` reads besides its arguments has in it the values
-            of now: a pointer cannot look for changes.
+            ``low_level_callable``. Values that ``f`` captures are those of
+            this moment: a pointer cannot check for changes.
 
         Raises
         ------

@@ -10,9 +10,10 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, overload
+from weakref import WeakSet
 
 from .._forks import free_in_children
-from .._graph import apart
+from .._graph import Node, apart, warn_user
 from .._options import as_flag
 from .._pickles import Travels
 from .._runtime import MISS, structures
@@ -33,7 +34,7 @@ from .._trace import (
     flatten,
     trace,
 )
-from ..errors import ArgumentError, SymgradError, UnsupportedError
+from ..errors import ArgumentError, SlowWarning, SymgradError, UnsupportedError
 from ._assignments import Assignments
 from ._call import Call, Given, without_lists
 from ._captures import Captures
@@ -49,10 +50,11 @@ from ._kinds import (
 )
 from ._layout import layout_of, named_trees
 from ._options import P, R, check_backend, check_parallel, check_rounding, parameters_of
+from ._progress import told_if_slow
 from ._recall import Recall, RecalledError, words_of
 from ._specialization import Specialization, listed, say_unwritten
-from ._tracebacks import SHORTENED, refused_in_c, told_if_slow
-from ._unfollowed import DrawnError, generators_among, no_draws
+from ._tracebacks import SHORTENED, refused_in_c
+from ._unfollowed import DrawnError, generators_among, no_draws, told_of_advances
 
 #: How often a trace is begun again because another thread has changed what it reads.
 RACES = 16
@@ -83,7 +85,8 @@ class Function(Foreign, Travels, Generic[P, R]):
     Attributes
     ----------
     traces:
-        How often the function has been traced so far.
+        For how many kinds of calls it has been traced so far. Another that the same
+        transformation has made of the same function may have done that for it.
     """
 
     def __init__(
@@ -126,6 +129,8 @@ class Function(Foreign, Travels, Generic[P, R]):
         #: What is known of calls with eager tensors, each of which is one step of theirs.
         self.steps: dict[Any, Any] = {}
         self.traces = 0
+        #: The specialisations that it has met, by tracing or from another that shares them.
+        self._met: WeakSet[Specialization] = WeakSet()
         functools.update_wrapper(self, wraps, updated=())
         self._writes_out = "out" not in parameters_of(wraps)
 
@@ -184,6 +189,22 @@ class Function(Foreign, Travels, Generic[P, R]):
         """Return the state of now of what a call of these arguments may change."""
         raw, tree = flatten((args, {}))
         return self._captures.given(self._given(raw, tree, args, {}).objects).state()
+
+    def share(self, other: Function[P, R]) -> None:
+        """Have what another knows, which the same transformation has made of the same function."""
+        self._captures, self._kinds, self._lock = other._captures, other._kinds, other._lock
+
+    def forgetful(self) -> Function[P, R]:
+        """Return the same function, of which nothing is known, nor kept on disk."""
+        return Function(
+            self._body, self._body_function, self._recipe, backend=self._backend,
+            dynamic=self._dynamic, cache=False, parallel=self._parallel, rounding=self.rounding,
+            prepared=self._prepared, otherwise=self._otherwise,
+        )  # fmt: skip
+
+    def traced_outputs(self) -> list[Node]:
+        """Return the results of all its traces."""
+        return [x for found in self._met for x in found.graph.outputs]
 
     def laid_aside(self) -> Any:
         """Return what is held of what the function reads now, and hold it no more.
@@ -330,13 +351,18 @@ class Function(Foreign, Travels, Generic[P, R]):
             given = call.with_data(reading, values, self._dynamic and not fixed, short)
             known = self._kinds.find(given.signature, given.leaves, likely)
             if known is not None:
+                self._meet(known)
                 return known, given
             if not fixed and self._kinds.numbered(given.signature) and captures.by_sizes():
                 continue
             if len(self._kinds.paths(given.signature)) >= MANY - 1 and captures.by_values(reading):
                 continue
             try:
-                found = self._specialize(call, given, captures, kernel)
+                said: list[tuple[str, type[Warning]]] = []
+                doing = f"tracing {getattr(self, '__name__', 'a function')}"
+                with within(said=said), told_if_slow(doing):
+                    found = self._specialize(call, given, captures, kernel)
+                found.said += [x for x in said if x[1] is not SlowWarning]
             except EnclosedError:
                 raise
             except foreseen(Exception) as error:
@@ -380,9 +406,9 @@ class Function(Foreign, Travels, Generic[P, R]):
                     examples = Examples(inputs, concrete, given.read)
                     captures.needed = examples.needed
                     watch = None if recall is None else captures.unless_assigning(recall.watch)
-                    doing = f"tracing {getattr(self, '__name__', 'a function')}"
                     drawn = [*reading.generators, *generators_among(leaves)]
-                    with no_draws(drawn, reading.codes), told_if_slow(doing):
+                    advances = told_of_advances(reading.iterators, reading.codes)
+                    with no_draws(drawn, reading.codes), advances:
                         graph = trace(body, signature, given.sizes, names, examples, watch)
             except RecalledError as found:
                 again = functools.partial(trace, body, signature, given.sizes, names)
@@ -412,8 +438,16 @@ class Function(Foreign, Travels, Generic[P, R]):
             self._keep(signature, made)
             return made
 
+    def _meet(self, found: Specialization) -> None:
+        """Count a specialisation that it has not met before, and warn as its trace has."""
+        if found not in self._met:
+            self._met.add(found)
+            self.traces += 1
+            for text, category in found.said:
+                warn_user(text, category)
+
     def _keep(self, signature: Signature, made: Specialization) -> None:
-        self.traces += 1
+        self._meet(made)
         fast = self._fast
         self._kinds.keep(signature, made, None if fast is None else fast.found)
 

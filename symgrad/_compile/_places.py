@@ -159,8 +159,8 @@ class Walk:
         The objects and cells, and the global names, that the function may change, by identity.
     held:
         The expressions of data that are not to be put in others' place.
-    codes, generators:
-        All code that was reached, and generators of random numbers.
+    codes, generators, iterators:
+        All code that was reached, generators of random numbers, and iterators with their names.
     own:
         The code of functions that are given, and not found at a place.
     cells, constants:
@@ -225,6 +225,7 @@ class Walk:
         self.own: dict[str, CodeType] = {}
         self.codes: dict[int, CodeType] = {}
         self.generators: list[Any] = []
+        self.iterators: list[tuple[Any, str]] = []
         self.main: dict[str, Any] | None = None
         self.stored: set[str] = set()
         self.mentioned: set[str] = set()

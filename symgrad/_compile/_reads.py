@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import weakref
-from array import array
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
@@ -32,8 +31,10 @@ from ._reads_code import read_function, read_method, read_partial
 from ._reads_objects import read_class, read_instance, read_module, read_type
 from ._stand_ins import StandIn
 from ._users import (
+    IN_MEMORY,
     functions_in,
     has_dictionary,
+    memory_of,
     named_attributes,
     packed_form,
     python_of,
@@ -157,13 +158,13 @@ def _note_missing(walk: Walk) -> None:
     owners = dict(walk.texts.values())
     objects = {text: x for x in walk.met.values() for text, _ in [walk.texts.get(id(x), ("", ""))]}
     for text, key in walk.assigned.made:
-        value = objects.get(text)
+        value = objects.get(text, walk.constants.get(text))
         if value is None or key in dict(named_attributes(value, (key,))):
             continue
         there = f"{key!r} in {text}.__dict__"
         if not has_dictionary(value):
             there = f"_sg_hasattr({text}, {key!r})"
-        walk.note(there, "is", False, f"{owners[text]}.{key}")
+        walk.note(there, "is", False, f"{owners.get(text, '')}.{key}")
 
 
 # ---------------------------------------------------------------- values
@@ -328,8 +329,11 @@ def _reference(walk: Walk, value: Any, at: At) -> None:
     walk.visit(found, at.within(inner, at.name, fixed=FIXED))
 
 
-def _bytes(walk: Walk, value: Any, at: At) -> None:
-    walk.note(f"{at.text}.tobytes()", "equal", value.tobytes(), at.name)
+def _memory(walk: Walk, value: Any, at: At) -> None:
+    walk.note(f"_sg_type({at.text})", "is", type(value), at.name)
+    walk.note(f"_sg_memory({at.text})", "equal", memory_of(value), at.name)
+    if users_class(type(value), walk.packages):
+        read_instance(walk, value, at._replace(fixed=FIXED))
 
 
 def _as_text(walk: Walk, value: Any, at: At) -> None:
@@ -349,10 +353,9 @@ _KINDS: tuple[tuple[Any, Callable[[Walk, Any, At], None]], ...] = (
     ((list, tuple, deque), _sequence),
     ((dict, MappingProxyType), _mapping),
     ((weakref.ref, ContextVar), _reference),
-    ((memoryview, array), _bytes),
+    (IN_MEMORY, _memory),
     ((attrgetter, methodcaller), _getter),
     ((set, frozenset), _set),
-    (bytearray, _as_text),
     (np.ndarray, _objects),
     (ModuleType, read_module),
     (type, read_type),

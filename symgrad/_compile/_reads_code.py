@@ -199,8 +199,9 @@ def read_function(walk: Walk, f: FunctionType, at: At) -> None:
     writes = f.__name__ in ("__repr__", "__str__", "__format__")
     compares = f.__name__ == "__eq__" and f.__code__.co_filename == "<string>"
     of_itself = {"__class__", "type", *WRITING} if writes else {"__class__"} if compares else set()
-    walk.mentioned |= names.mentioned - of_itself
-    if not names.mentioned.isdisjoint(("type", "__class__")):
+    mentioned = names.mentioned - of_itself
+    walk.mentioned |= mentioned
+    if not mentioned.isdisjoint(("type", "__class__")):
         walk.asking.add(id(f.__globals__))
     walk.stored |= names.stored
     walk.formats = walk.formats or (names.formats and not writes)
@@ -222,6 +223,7 @@ def _cells(walk: Walk, f: FunctionType, at: At, enter: Enter, names: Names, root
         try:
             value = cell.cell_contents
         except ValueError:  # bound later
+            walk.note(f"_sg_bound({walk.constant(cell) if root else here})", "is", False, name)
             continue
         inner = walk.cell(cell) if root else f"{here}.cell_contents"
         place = enter(("cell", k), value)
@@ -264,7 +266,10 @@ def _globals(walk: Walk, f: FunctionType, at: At, names: Names) -> None:
         walk.main = scope
     builtins = scope.get("__builtins__", {})
     builtins = vars(builtins) if isinstance(builtins, ModuleType) else builtins
-    for key in names.globals:
+    asked = dict.fromkeys(names.globals)
+    if "globals" in asked:  # globals()["scale"]
+        asked |= dict.fromkeys(sorted(names.mentioned))
+    for key in asked:
         if not key.isidentifier():  # pytest's own, by which `assert` tells more
             continue
         here = key if scope is walk.main else f"{within}[{key!r}]"
@@ -284,6 +289,8 @@ def _globals(walk: Walk, f: FunctionType, at: At, names: Names) -> None:
                 walk.note(key, "is", builtins[key], key)
             else:
                 walk.note(f"{key!r} in {within}", "is", False, key)
+        else:  # defined later
+            walk.note(f"{key!r} in {within}", "is", False, key)
     _imports(walk, scope, at, enter, names)
 
 

@@ -17,6 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from .._graph import warn_user
+from .._state import now
+from ..errors import CaptureWarning
+from ._effects import DEPTH, values_of_trace
 from ._places import BOUND, FIXED, UNWATCHED, At, Enter, Part, Walk, not_entered
 from ._unfollowed import GENERATORS
 from ._users import (
@@ -27,8 +31,10 @@ from ._users import (
     copied_simply,
     has_dictionary,
     named_attributes,
+    remembers,
     slots_of,
     table_form,
+    takes_nothing,
     transformed,
     users_class,
 )
@@ -91,11 +97,25 @@ class _ClassReading:
         self.walk, self.at, self.through, self.enter, self.bound = walk, at, through, enter, bound
         self.kind = kind
         self.known, self.every = set(own), walk.any_name()
+        self.new = True
+        #: Whether what the class has is never as if the object had it: some of its code is given
+        #: the class, and may ask that, or the code asks what the object itself has.
+        self.shared = bound and (
+            not walk.known.isdisjoint(("__dict__", "vars"))
+            or any(map(self._gives_class, _attributes_of(kind)))
+        )
         # An object that is there already is not made again, by code that names no class.
         self.makes = (
             self.every or not (through and bound) or bool(walk.known & _MAKING)
             or any(isinstance(x, classmethod) for base in kind.__mro__ for x in vars(base).values())
         )  # fmt: skip
+
+    def _gives_class(self, named: tuple[str, Any]) -> bool:
+        """Tell a class method that the code names, and what else is asked with the class."""
+        key, x = named
+        if isinstance(x, classmethod):
+            return self.every or key in self.walk.known
+        return hasattr(type(x), "__get__") and users_class(type(x), self.walk.packages)
 
     def base(self, base: type) -> None:
         """Look at what the class has of one of the classes that it is made of."""
@@ -104,7 +124,8 @@ class _ClassReading:
         walk.met.setdefault(id(base), base)
         level = BOUND if at.fixed < FIXED and copied_class(base, walk.packages) else FIXED
         hold = walk.enters(base, level)
-        if not walk.is_new_class(base, level):
+        self.new = walk.is_new_class(base, level)
+        if not self.new:
             hold = not_entered
         for parent in base.__bases__:
             hold(parent, parent)
@@ -132,11 +153,13 @@ class _ClassReading:
         walk, at, home = self.walk, self.at, self.walk.constant(base)
         first = bool(self.through) and not special and key not in self.known
         first = first and not home.startswith(UNWATCHED)
-        if first and f"{home}.{key}" in walk.assigned.numbers:
+        shared = self.shared and not hasattr(type(x), "__get__")
+        if first and (shared or f"{home}.{key}" in walk.assigned.numbers):
             self.not_hidden(key, base)
-            if hold is not_entered:
-                return
             first = False
+            if not self.new:
+                self.known.add(key)
+                return
         self.known.add(key)
         text = f"{self.through}.{key}" if first else f"{home}.{key}"
         inner = list(_functions_of(x, text, f"{home}.{key}", first and self.bound))
@@ -156,6 +179,12 @@ class _ClassReading:
         for value, text in inner:
             within(value, value)
             walk.visit(value, at.within(text, key, fixed=level))
+
+
+def _attributes_of(kind: type) -> Iterator[tuple[str, Any]]:
+    """Yield what a class and those that it is made of have, by their names."""
+    for base in kind.__mro__:
+        yield from vars(base).items()
 
 
 def _functions_of(x: Any, text: str, home: str, bound: bool) -> Iterator[tuple[Any, str]]:
@@ -230,6 +259,8 @@ def _read_foreign(walk: Walk, value: Any, at: At) -> None:
     if isinstance(value, GENERATORS):
         walk.generators.append(value)
         return
+    if isinstance(value, Iterator):
+        walk.iterators.append((value, at.name))
     if hasattr(type(value), "to_numpy"):  # tables of pandas and others, whose data lie deep in them
         walk.note(f"_sg_table({at.text})", "equal", table_form(value), at.name)
         return
@@ -238,10 +269,28 @@ def _read_foreign(walk: Walk, value: Any, at: At) -> None:
         if at.fixed < FIXED:
             walk.enters(value, BOUND)
         walk.visit(wrapped, at.within(walk.constant(wrapped), at.name, fixed=FIXED))
+        if takes_nothing(wrapped):  # one object, which may change: `settings().rate`
+            count = remembers(value)
+            walk.note(f"_sg_remembers({at.text})", "equal", count, at.name)
+            if count:
+                kept = value()
+                _warn_of_left(kept, f"{at.name}()")
+                walk.visit(kept, at.within(f"{at.text}()", f"{at.name}()", fixed=FIXED))
         return
     for key, x in attributes(value):
         if key.isidentifier() and _is_looked_into(x, type(value).__module__, walk.packages):
             walk.visit(x, at.attribute(key, fixed=FIXED))
+
+
+def _warn_of_left(kept: Any, name: str) -> None:
+    """Warn of a value of a trace in what a function made, and remembers, while it was traced."""
+    if now().guards is None and any(True for _ in values_of_trace([kept], DEPTH)):
+        warn_user(
+            f"{name} holds a traced value: it was made while the function was traced, which "
+            "assigns to it, and later calls, compiled, leave nothing there. Write instead: call "
+            f"{name} once before, or return what is to be kept",
+            CaptureWarning,
+        )
 
 
 def _is_looked_into(x: Any, module: str, packages: frozenset[str]) -> bool:

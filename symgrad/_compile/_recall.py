@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import sympy as sp
 from .._graph import Input, Rule, topological
 from .._op import registry
 from .._ops.callback import CALLBACK
+from .._rewrite import ENTERED
 from .._schedule import Program
 from .._shapes import hint
 from .._signals import foreseen, tolerating
@@ -205,7 +206,7 @@ def _sketched(primal: Primal) -> Program | None:
 
     Rules and functions of the user's are code, which may be other code in another process.
     """
-    if primal.decided:
+    if primal.decided or ENTERED:
         return None
     outputs = (*primal.outputs, *primal.fresh.values())
     walk = topological(outputs)
@@ -244,15 +245,16 @@ class Stored:
     made:
         When it was compiled, in seconds since the epoch.
     inputs, outputs:
-        Element types and ranks, as ``float64[2]``; empty for a damaged entry.
+        Element types and ranks, as ``float64[2]``; None for a damaged entry. Both are empty for
+        code of symgrad itself, which converts arguments and results.
     """
 
     folder: Path
     notes: tuple[Path, ...]
     size: int
     made: float
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    inputs: tuple[str, ...] | None
+    outputs: tuple[str, ...] | None
 
 
 def stored() -> list[Stored]:
@@ -268,17 +270,17 @@ def stored() -> list[Stored]:
             if not home.name.startswith(".") and home.is_dir() and not home.is_symlink():
                 own = tuple(notes.get(home.name, ()))
                 size = sum(p.lstat().st_size for p in (*home.iterdir(), *own) if not p.is_dir())
-                inputs, outputs = (tuple(_leaves(home, key)) for key in ("inputs", "outputs"))
+                inputs, outputs = (_leaves(home, key) for key in ("inputs", "outputs"))
                 found.append(Stored(home, own, size, home.stat().st_mtime, inputs, outputs))
     return sorted(found, key=lambda s: s.made)
 
 
-def _leaves(home: Path, key: str) -> Iterator[str]:
+def _leaves(home: Path, key: str) -> tuple[str, ...] | None:
     try:
         leaves = json.loads(read_text(home / DESCRIPTION))[key]
+        return tuple(f"{dtype}[{ndim}]" if ndim else dtype for dtype, ndim in leaves)
     except foreseen(OSError, ValueError, KeyError, TypeError):
-        return
-    yield from (f"{dtype}[{ndim}]" if ndim else dtype for dtype, ndim in leaves)
+        return None
 
 
 def remove(entries: list[Stored]) -> int:

@@ -94,6 +94,8 @@ class Substitutes:
                     version = version_of(value) if asks else version_with_numbers(name, value)
                     if sized and value is len:
                         version = length
+                    if value is id:
+                        version = self._identity
                     if version is not value:
                         self._new.setdefault(Place(key, name), version)
             if walk.mentioned & TELLING.keys():
@@ -346,6 +348,10 @@ class Substitutes:
         self._tests.append(made.assigned)
         self._changing.append((names, made.assigned_to, []))
         return made
+
+    def _identity(self, value: Any) -> int:
+        """Return what ``id`` does of the original, by which others find what belongs to it."""
+        return id(self.back(value))
 
     def _imported(self, name: str, *args: Any) -> Any:
         """Carry out an import inside of a function."""

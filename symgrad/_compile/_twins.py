@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from types import FunctionType, MethodType
 from typing import Any, NoReturn
 
@@ -51,6 +51,39 @@ class Scope(dict[str, Any]):
             return super().__getitem__(name)
         return self._look(name, self._names[name])
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return what a name stands for; ``globals().get(name)``."""
+        return self[name] if name in self else default  # noqa: SIM401  # it is this one
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        """Return what a name stands for, which it is given if it has nothing."""
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from super().__iter__()
+        yield from [name for name in self._names if not super(Scope, self).__contains__(name)]
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def keys(self) -> Any:
+        """Return all names."""
+        return KeysView(self)
+
+    def items(self) -> Any:
+        """Return all names, each with what it stands for."""
+        return ItemsView(self)
+
+    def values(self) -> Any:
+        """Return what all names stand for."""
+        return ValuesView(self)
+
+    def _own(self) -> set[str]:
+        """Return the names that code has assigned to."""
+        return {*super().__iter__()} - self._given
+
     def _class(self, body: FunctionType, *args: Any, **options: Any) -> Any:
         """Make a class, with the global names that its body reads lent to it."""
         read = body.__code__.co_names
@@ -64,15 +97,15 @@ class Scope(dict[str, Any]):
 
     def assigned(self) -> bool:
         """Tell whether code has assigned to any of these."""
-        return bool(self.keys() - self._given)
+        return bool(self._own())
 
     def assigned_to(self) -> list[tuple[Any, Any]]:
         """Return what code has assigned to these."""
-        return [(name, super(Scope, self).__getitem__(name)) for name in self.keys() - self._given]
+        return [(name, super(Scope, self).__getitem__(name)) for name in self._own()]
 
     def hand_on(self) -> None:
         """Assign to the real names what code has assigned to these."""
-        for name in self.keys() - self._given:
+        for name in self._own():
             value = self._back(self.pop(name))
             before = self._look(name, self._names[name]) if name in self._names else None
             self._names[name] = value if value is before else self._again(before, value)

@@ -14,8 +14,9 @@ import pickle
 import random
 import threading
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from types import CodeType, ModuleType
+from types import CodeType, GeneratorType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,68 @@ def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[N
             error.doubt = DOUBT if error.where is None else 1
         error.args = (f"{error.args[0]} [{error.where}]",) if error.where else error.args
         raise error
+
+
+@contextlib.contextmanager
+def told_of_advances(
+    iterators: Sequence[tuple[Any, str]], codes: Sequence[CodeType]
+) -> Iterator[None]:
+    """Warn if iterators, each with its name, are advanced in the block: the calls advance none."""
+    before = [_progress(x) for x, _ in iterators]
+    yield
+    for (x, name), old in zip(iterators, before, strict=True):
+        new = _progress(x)
+        if len(old) == len(new) and all(map(_is_same, old, new)):
+            continue
+        lines = ((code, names_in(code).lines.get(name.rpartition(".")[2])) for code in codes)
+        where = [str(Where(c.co_filename, line, c.co_name)) for c, line in lines if line]
+        warn_user(
+            f"the function advances the iterator {name or 'that it reads'}, outside of it, only "
+            "while it is traced: what comes out then is the same in every call. Write instead: "
+            f"take it outside, and pass it as an argument{f' [{where[0]}]' if where else ''}",
+            CaptureWarning,
+        )
+
+
+#: Whose iterators tell how far they are.
+_TELLING = ("builtins", "itertools")
+
+
+def _progress(value: Any, depth: int = 0) -> list[Any]:
+    """Return what tells how far an iterator is: parts that are other objects further on."""
+    if isinstance(value, GeneratorType):
+        frame = value.gi_frame
+        if frame is None:
+            return [None]
+        held = [*frame.f_locals.values(), value.gi_yieldfrom]
+        return [frame.f_lasti, *(part for x in held for part in _progress(x, depth + 1))]
+    telling = type(value).__module__ in _TELLING and isinstance(value, Iterator)
+    if not telling or depth > _DEEPEST:
+        return [value]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            reduced = value.__reduce__()
+    except TypeError:
+        return [repr(value)]  # itertools.count
+    return _parts_of(reduced, depth + 1)
+
+
+def _parts_of(reduced: tuple[Any, ...], depth: int) -> list[Any]:
+    """Return what tells how far an iterator is of what it is made of."""
+    found = []
+    for x in reduced:
+        short = type(x) is tuple and len(x) <= _DEEPEST and depth <= _DEEPEST
+        found += _parts_of(x, depth + 1) if short else _progress(x, depth + 1)
+    return found
+
+
+#: How deep iterators may lie in one another, and how long the tuples are that they are made of.
+_DEEPEST = 8
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) in (int, str) and bool(a == b))
 
 
 def _line(codes: Sequence[CodeType]) -> str | None:

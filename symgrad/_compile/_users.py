@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import functools
 import hashlib
+import inspect
 import marshal
 import operator
 import pickle
 import sys
+import threading
 from abc import ABCMeta
 from argparse import Namespace
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from types import (
@@ -28,6 +32,7 @@ import numpy as np
 
 from .._runtime._universal import origin_of
 from .._signals import foreseen
+from .._trace._labelled import is_table
 from .._trace._tree import refuse_depth
 from ._versions import version_of
 from ._whose import FIXED, NONE, installed, of_library, of_packages
@@ -112,7 +117,7 @@ _OF_LAYOUT = frozenset(("__dictoffset__", "__vectorcalloffset__", "__weaklistoff
 
 def has_dictionary(value: Any) -> bool:
     """Tell whether an object has a dictionary of attributes, without asking for it."""
-    return bool(type(value).__dictoffset__)
+    return bool(type(value).__dictoffset__) or isinstance(value, threading.local)
 
 
 def slots_of(kind: type) -> Iterator[str]:
@@ -227,6 +232,44 @@ def copied_class(kind: type, packages: frozenset[str] = NONE) -> bool:
     )
 
 
+#: What lies in memory as C has it, numbers that Python makes at each look.
+IN_MEMORY = (bytearray, array, memoryview, ctypes.c_int.__mro__[-2])
+
+
+def memory_of(value: Any) -> bytes:
+    """Return the bytes of one of ``IN_MEMORY``."""
+    return memoryview(value).tobytes()
+
+
+def set_memory(value: Any, data: bytes) -> None:
+    """Put other bytes into one of ``IN_MEMORY``."""
+    if isinstance(value, bytearray):
+        value[:] = data
+    elif isinstance(value, array):
+        del value[:]
+        value.frombytes(data)
+    elif isinstance(value, memoryview):
+        view = np.asarray(value)
+        np.copyto(view, np.frombuffer(data, view.dtype).reshape(view.shape))
+    else:
+        ctypes.memmove(ctypes.addressof(value), data, len(data))
+
+
+def takes_nothing(function: Any) -> bool:
+    """Tell whether a function of Python's is called without arguments alone."""
+    code = getattr(function, "__code__", None)
+    takes = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    return code is not None and not (
+        code.co_argcount or code.co_kwonlyargcount or code.co_flags & takes
+    )
+
+
+def remembers(function: Any) -> int:
+    """Return how many results a function with ``functools.lru_cache`` has kept."""
+    kept: int = function.cache_info().currsize
+    return kept
+
+
 def table_form(value: Any) -> bytes:
     """Return what a table is compared by: a fingerprint of what pickle finds in it."""
     return hashlib.blake2b(pickle.dumps(value, protocol=5), digest_size=16).digest()
@@ -280,7 +323,7 @@ def is_read(value: Any) -> bool:
         return True
     if python_of(value) is not None:
         return True
-    if kind is ModuleType:
+    if kind is ModuleType or is_table(value):
         return True
     if kind.__module__.startswith("scipy."):  # a distribution, a spline
         return version_of(value) is not value

@@ -24,11 +24,13 @@ from .._trace import Traced
 
 _OUTSIDE = "symgrad.numpy._outside"
 _NUMBERS = "symgrad.numpy._numbers"
+_CONVERSIONS = "symgrad.numpy._conversions"
 
 #: The modules whose names are bound anew, by the names of symgrad's. They are imported when
 #: they are met: scipy.stats takes a second.
 MODULES = {
-    "math": "symgrad.numpy._math", "random": "symgrad.numpy.random:PYTHON",
+    "math": "symgrad.numpy._math", "cmath": "symgrad.numpy._cmath",
+    "random": "symgrad.numpy.random:PYTHON",
     "numpy": "symgrad.numpy", "numpy.linalg": "symgrad.numpy.linalg",
     "numpy.fft": "symgrad.numpy.fft", "numpy.random": "symgrad.numpy.random",
     "scipy": "symgrad.scipy", "scipy.integrate": "symgrad.scipy.integrate",
@@ -42,10 +44,12 @@ MODULES = {
     "scipy.spatial": "symgrad.scipy.spatial",
     "scipy.spatial.distance": "symgrad.scipy.spatial.distance",
     "scipy.spatial.transform": "symgrad.scipy.spatial.transform",
-    "time": f"{_OUTSIDE}:TIME", "datetime": f"{_OUTSIDE}:DATETIME", "os": f"{_OUTSIDE}:OS",
+    "time": f"{_OUTSIDE}:TIME", "datetime": f"{_CONVERSIONS}:DATETIME", "os": f"{_OUTSIDE}:OS",
     "io": f"{_OUTSIDE}:IO", "pathlib": f"{_OUTSIDE}:PATHLIB", "secrets": f"{_OUTSIDE}:SECRETS",
     "pandas": f"{_OUTSIDE}:PANDAS", "xarray": f"{_OUTSIDE}:XARRAY",
     "subprocess": f"{_OUTSIDE}:SUBPROCESS",
+    "decimal": f"{_CONVERSIONS}:DECIMAL", "json": f"{_CONVERSIONS}:JSON",
+    "marshal": f"{_CONVERSIONS}:MARSHAL",
 }  # fmt: skip
 for _name in ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre", "polynomial"):
     MODULES[f"numpy.polynomial.{_name}"] = f"symgrad.numpy.polynomial:{_name}"
@@ -75,6 +79,11 @@ def _polynomial(x: Any) -> tuple[Any, ...]:
     return x.xi, np.moveaxis(values, 0, x._y_axis), x._y_axis
 
 
+def _as_powers(x: Any) -> Any:
+    """Return the coefficients of powers of a polynomial in Bernstein's basis."""
+    return sys.modules["scipy.interpolate"].PPoly.from_bernstein_basis(x).c
+
+
 #: Objects of SciPy's that hold data: by the class, symgrad's and what makes the same of it.
 OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
     "PPoly": ("scipy.interpolate", "PPoly", lambda x: (x.c, x.x, x.extrapolate, x.axis, True)),
@@ -102,8 +111,15 @@ OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
         "scipy.interpolate", "NearestNDInterpolator", lambda x: (x, x.values)
     ),
     "cKDTree": ("scipy.spatial", "KDTree", lambda x: (x,)),
-    "BivariateSpline": (
+    "_BivariateSplineBase": (
         "scipy.interpolate", "BivariateSpline", lambda x: (*x.tck, *x.degrees)
+    ),
+    "SphereBivariateSpline": (
+        "scipy.interpolate", "SphereBivariateSpline", lambda x: (*x.tck, *x.degrees)
+    ),
+    "BPoly": (
+        "scipy.interpolate", "PPoly",
+        lambda x: (_as_powers(x), x.x, x.extrapolate, x.axis, True),
     ),
     "multivariate_normal_frozen": (
         "scipy.stats", "multivariate_normal", lambda x: (x.mean, x.cov_object.covariance)
@@ -130,7 +146,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.gene
 
 #: Classes of NumPy's, and whose others, that have versions.
 _OF_NUMPY = (np.poly1d, np.ndenumerate, np.nditer)
-_CLASSES = ("scipy.", "datetime", "pathlib", "numpy.polynomial.")
+_CLASSES = ("scipy.", "datetime", "pathlib", "numpy.polynomial.", "decimal", "json")
 
 
 def _wrapped(value: Any) -> Any:

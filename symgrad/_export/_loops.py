@@ -15,7 +15,7 @@ from sympy.printing.c import C99CodePrinter
 
 from .._broadcast import aligned
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
-from .._op import ArrayOp, Placing, Reader, Reduce, Scan, readers
+from .._op import ArrayOp, Placing, Reader, Readers, Reduce, Scan
 from .._shapes import Shape, as_expr
 from .._spell import fraction_of
 from ..errors import UnsupportedError
@@ -68,7 +68,7 @@ def index_text(expression: Any) -> str:
     return str(IndexPrinter().doprint(as_expr(expression)))
 
 
-def asking(node: Node, asked: dict[sp.Symbol, tuple[Node, Index]]) -> list[Reader]:
+def asking(node: Node, asked: dict[sp.Symbol, tuple[Node, Index]]) -> Sequence[Reader]:
     """Return a step's operands in an element formula; each element asked for becomes a symbol."""
 
     def at(k: int, places: Index) -> sp.Symbol:
@@ -77,7 +77,7 @@ def asking(node: Node, asked: dict[sp.Symbol, tuple[Node, Index]]) -> list[Reade
         asked[symbol] = (x, places)
         return symbol
 
-    return readers((x.shape for x in node.operands), at)
+    return Readers(node.operands, at)
 
 
 def _moved(asked: Mapping[sp.Symbol, tuple[Node, Index]], to: Mapping[Any, Any]) -> Any:
@@ -293,7 +293,7 @@ class Loops:
             ) -> None:
                 asked: dict[sp.Symbol, tuple[Node, Index]] = {}
                 operands = asking(node, asked)
-                place = where(number, index, *operands, **node.params)
+                place = where(number, index, operands, **node.params)
                 target = tuple(
                     self._wrapped(self._place(p, node, asked), d) if p in asked else as_expr(p)
                     for p, d in zip(place, node.shape, strict=True)

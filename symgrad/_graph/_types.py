@@ -32,6 +32,8 @@ def check_dtype(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
         )
     elif dtype.kind == "f":
         hint = "convert with .astype(np.float64) or .astype(np.float32)"
+    elif dtype.names is not None:
+        hint = "take its fields apart, x['name'], each an array of numbers"
     else:
         hint = "convert to numbers with .astype(np.float64)"
     raise DTypeError(f"{what} has element type {dtype}, which symgrad cannot trace: {hint}")
@@ -131,8 +133,10 @@ def _is_plain(kind: type) -> bool:
 def more_than_numbers(value: Any) -> str | None:
     """Say why an object is not its numbers, and what to write instead; None if it is."""
     why = own_rules(type(value))
+    if why is None:
+        return None
     types: Any = getattr(value, "dtypes", None)
-    if why is None or not hasattr(types, "items"):
+    if not hasattr(types, "items"):
         return why
     others = [name for name, t in types.items() if getattr(t, "kind", "O") not in "fiu"]
     if not others:

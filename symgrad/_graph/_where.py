@@ -124,6 +124,9 @@ def user_line(start: FrameType | None = None) -> Where | None:
 
 def warn_user(text: str, category: type[Warning]) -> None:
     """Warn at the innermost line on the stack that is a user's."""
+    said = now().said
+    if said is not None:
+        said.append((text, category))
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and is_internal(frame.f_code):
         frame, level = frame.f_back, level + 1

@@ -12,13 +12,13 @@ from typing import Any
 import sympy as sp
 
 from .._graph import Node
-from .._op import Map, Op, Placing, readers
+from .._op import Map, Op, Placing, Readers
 from .._shapes import dim_product, hint
 from .._trace import as_node
 from ._block import Block
 from ._index import Index, as_index, traced
 from ._read import read
-from ._views import Read, solved
+from ._views import Read, linear, solved
 
 
 def placed_rows(node: Node, k: int, block: Block) -> tuple[Index, ...]:
@@ -28,8 +28,8 @@ def placed_rows(node: Node, k: int, block: Block) -> tuple[Index, ...]:
         return Index(rest=read(node.operands[number], index, block.lanes))
 
     assert isinstance(node.op, Placing)
-    parts = readers((x.shape for x in node.operands), at)
-    return tuple(map(as_index, node.op.place(k, tuple(block.rows), *parts, **node.params)))
+    parts = Readers(node.operands, at)
+    return tuple(map(as_index, node.op.place(k, tuple(block.rows), parts, **node.params)))
 
 
 def at_rows(block: Block, slope: Node) -> list[tuple[Block, Node]]:
@@ -55,8 +55,9 @@ def _by_parts(block: Block, path: list[Node]) -> list[tuple[Block, Node]] | None
     kept = []
     for k, part in enumerate(whole.operands[: whole.op.parts_of(whole.operands)]):
         symbols = [sp.Dummy("i", integer=True, nonnegative=True) for _ in part.shape]
-        operands = readers((x.shape for x in whole.operands), Read)
-        places = whole.op.place(k, tuple(symbols), *operands, **whole.params)
+        operands = Readers(whole.operands, Read)
+        places = whole.op.place(k, tuple(symbols), operands, **whole.params)
+        places = [linear(place, symbols) for place in places]
         found = solved(block, places, symbols, (whole, *whole.operands[1:]), part.shape)
         if found is None:
             return None

@@ -6,6 +6,7 @@ in the positions, so that it is solved for them, or read from an array of intege
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Node
-from .._op import ArrayOp, readers
+from .._op import ArrayOp, Reader
 from .._ops.movement import is_single
 from .._shapes import Dimension, Shape, as_expr, as_size, dim_product, hint, same
 from .._trace import as_node
@@ -33,13 +34,32 @@ class Read:
         self.operand, self.index = operand, index
 
 
+#: A position as ``start + step*symbol``, or as what is read.
+Place = tuple[Dimension, Any, int] | Read
+
+
 def moved(node: Node, k: int, block: Block) -> Found:
     """Views and gathers: each element of the result is one of the operand, at a known place."""
     if k != 0:
         return []
     if node.op.alias:
         return _reshaped(node, block)
-    symbols = [sp.Dummy("i", integer=True, nonnegative=True) for _ in node.shape]
+    places, symbols = places_of(node)
+    return solved(block, places, symbols, node.operands, node.shape)
+
+
+def places_of(node: Node) -> tuple[list[Place], list[Any]]:
+    """Return where an element of a view or a gather lies, by symbols of its index."""
+    assert isinstance(node.op, ArrayOp)
+    shapes = tuple([x.shape for x in node.operands])
+    return _places(node.op, node.items, shapes, node.ndim)
+
+
+@functools.lru_cache(maxsize=4096)
+def _places(
+    op: ArrayOp, items: tuple[tuple[str, Any], ...], shapes: tuple[Shape, ...], ndim: int
+) -> tuple[list[Place], list[Any]]:
+    symbols = [sp.Dummy("i", integer=True, nonnegative=True) for _ in range(ndim)]
     noted: list[tuple[Any, ...]] = []
 
     def at(number: int, index: tuple[Any, ...]) -> Any:
@@ -48,15 +68,14 @@ def moved(node: Node, k: int, block: Block) -> Found:
         noted.append(index)
         return sp.S.Zero
 
-    assert isinstance(node.op, ArrayOp)
-    operands = readers((x.shape for x in node.operands), at)
-    node.op.element(tuple(symbols), *operands, **node.params)
+    operands = [Reader(shape, functools.partial(at, k)) for k, shape in enumerate(shapes)]
+    op.element(tuple(symbols), *operands, **dict(items))
     [places] = noted
-    return solved(block, places, symbols, node.operands, node.shape)
+    return [linear(place, symbols) for place in places], symbols
 
 
 def solved(
-    block: Block, places: Sequence[Any], symbols: Sequence[Any], operands: Sequence[Node],
+    block: Block, places: Sequence[Place], symbols: Sequence[Any], operands: Sequence[Node],
     result: Shape,
 ) -> Found:  # fmt: skip
     """Return the part of a block that is read, by the positions of the result's elements.
@@ -72,7 +91,7 @@ def solved(
         if isinstance(place, Read):
             computed.append((axis, place))
             continue
-        start, symbol, step = _linear(place, symbols)
+        start, symbol, step = place
         part: Block | None
         if symbol is None:
             part = equal(block, axis, Index(start))
@@ -98,9 +117,13 @@ def solved(
     return [replace(block, rows=tuple(rows))]
 
 
-def _linear(place: Any, symbols: Sequence[Any]) -> tuple[Dimension, Any, int]:
-    """Return a position as ``start + step*symbol``."""
+def linear(place: Any, symbols: Sequence[Any]) -> Place:
+    """Return a position as ``start + step*symbol``; what is read from an array stays."""
+    if isinstance(place, Read):
+        return place
     place = as_expr(place)
+    if place in symbols:
+        return 0, place, 1
     found = [s for s in symbols if place.has(s)]
     if not found:
         return dim(place), None, 0

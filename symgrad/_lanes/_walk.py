@@ -28,6 +28,7 @@ from ._block import Block
 from ._dense import every, examples_of, filled, operands_of, whole
 from ._index import traced
 from ._rules import RULES, elementwise, is_zero, mapped
+from ._spans import Spans, range_read
 
 #: Told of each step behind which lanes do not lead on, and its operand.
 Note = Callable[[Node, Node], None]
@@ -123,6 +124,7 @@ class _Walk:
         self.ends: list[Node] = []
         self.barriers: dict[Node, None] = {}
         self.bounds: dict[Node, Node] = {}
+        self.spans: dict[tuple[Node, int], Spans] = {}
 
     def go(self) -> None:
         """Find the blocks of all nodes."""
@@ -238,7 +240,7 @@ class _Walk:
         if node.op.kind == "map":
             rule = partial(mapped, support=self.support)
         parts: list[Block] = []
-        for block in blocks:
+        for block in blocks if len(blocks) <= MANY else self._met(node, k, blocks):
             new = None if rule is None else rule(node, k, block)
             if new is None:
                 if node.op.kind == "gather":
@@ -249,6 +251,17 @@ class _Walk:
                 new = [(every if self.places else whole)(node, k, block)]
             parts += new
         return parts
+
+    def _met(self, node: Node, k: int, blocks: Sequence[Block]) -> Sequence[Block]:
+        """Return those of an operand's blocks from which a step may read."""
+        part = range_read(node)
+        if part is None:
+            return blocks
+        axis, low, high = part
+        spans = self.spans.get((node.operands[k], axis))
+        if spans is None or spans.blocks is not blocks:
+            spans = self.spans[node.operands[k], axis] = Spans(blocks, axis)
+        return spans.meeting(low, high)
 
 
 class _LanesEndError(Exception):

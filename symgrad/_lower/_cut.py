@@ -120,7 +120,7 @@ def _apart(target: Node, stores: list[Store], index: tuple[Any, ...], axis: int)
     if op.kind == "scatter" and all(op.alone(s.part or 0, target.params) for s in stores):
         return 0
     operands = [_Computed(x) for x in target.operands]
-    places = [op.place(s.part, index, *operands, **target.params) for s in stores]
+    places = [op.place(s.part, index, operands, **target.params) for s in stores]
     found = [
         max(starts) - min(starts)
         for coordinates in zip(*places, strict=True)

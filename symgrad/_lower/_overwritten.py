@@ -121,8 +121,9 @@ def _read(task: Task, plan: Plan, inside: Collection[Node] = ()) -> Iterator[Nod
         own = set(task.nodes)
         stack = [*task.nodes, *(s.node for s in task.stores)]
         stack += [x for r in task.reductions for x in r.operands]
-        stack += [x for s in task.stores if isinstance(s.target.op, Scatter)
-                  for x in s.target.op.places_of(s.target.operands)]  # fmt: skip
+        for target in {s.target for s in task.stores}:
+            if isinstance(target.op, Scatter):
+                stack += target.op.places_of(target.operands)
         stack += [s.target.operands[1] for s in task.stores
                   if s.target.op.over and s.target not in inside]  # fmt: skip
     else:

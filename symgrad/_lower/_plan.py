@@ -279,6 +279,7 @@ class _Planner:
         count = op.parts_of(node.operands)
         extra = node.operands[count:]
         free = op.kind == "scatter"  # parts with places of their own go anywhere
+        known: int | None = None  # the first task at which all places can be read
         for number, part in enumerate(node.operands[:count]):
             if 0 in part.shape:
                 continue
@@ -290,12 +291,11 @@ class _Planner:
                 # Added to what others have written, in a nest behind theirs.
                 self.need(part)
                 free, first = False, last + 1
-            for x in extra:
-                for source in self.base(x):
-                    self.stored[source] = None
+            if known is None:
+                self.stored |= {source: None for x in extra for source in self.base(x)}
+                known = max(map(self.need, extra), default=0)
             # Where parts of one target may overlap, their nests must not run out of order.
-            begin = max(self.earliest((part,), part.shape), first,
-                        *(self.need(x) for x in extra), 0)  # fmt: skip
+            begin = max(self.earliest((part,), part.shape), first, known)
             if op.over:  # after all that reads what is written over, as far as can be
                 begin = len(self.tasks)
             k = self.nest(part.shape, begin)

@@ -26,8 +26,8 @@ from .._op import (
     Intrinsic,
     Libm,
     Reader,
+    Readers,
     Scatter,
-    readers,
 )
 from .._runtime import OUT_OF_RANGE
 from .._runtime._interface import constant_text, llvm_type, memory_type
@@ -83,7 +83,7 @@ class Values:
         self.status, self.unwritten = status, unwritten
         self.checked: dict[tuple[str, Any], Any] = {}
         self.memo: dict[Key, str] = {}
-        self.readers: dict[Node, list[Reader]] = {}
+        self.readers: dict[Node, Sequence[Reader]] = {}
 
     def get(self, node: Node, index: Index) -> str:
         """Return the register or constant that holds element ``index`` of ``node``."""
@@ -141,15 +141,15 @@ class Values:
             known = self.memo.get((x, place))
             return sp.Integer(0) if known is None else self._position(x, known, extents[x])
 
-        operands = readers((x.shape for x in node.operands), at)
+        operands = Readers(node.operands, at)
         key = node.op.element(index, *operands, **node.params)
         return [*asked, key] if all(k in self.memo for k in asked) else asked
 
     def computed_index(self, make: Callable[..., Any], node: Node, first: int) -> Index:
-        """Return ``make(*operands)`` where operands from ``first`` on give computed indices."""
+        """Return ``make(operands)`` where operands from ``first`` on give computed indices."""
         known = self.readers.get(node)
         if known is not None:  # it has a place for each part, and there may be hundreds
-            return tuple(make(*known))
+            return tuple(make(known))
         axes = node.params.get("axes", (0,) * (len(node.operands) - first))
         extents = dict(zip(node.operands[first:], (node.shape[a] for a in axes), strict=False))
         if isinstance(node.op, Scatter) and node.op.several and not now().doubtful:
@@ -161,8 +161,8 @@ class Values:
                 return x, place
             return self._position(x, self.get(x, place), extents.get(x))
 
-        known = self.readers[node] = readers((x.shape for x in node.operands), at)
-        return tuple(make(*known))
+        known = self.readers[node] = Readers(node.operands, at)
+        return tuple(make(known))
 
     def _position(self, node: Node, register: str, extent: Any) -> Any:
         """Return a computed index, checked against the extent, if any, unless it is constant.

@@ -106,7 +106,7 @@ def _rows(stores: Sequence[Store], index: Index, extent: Any) -> list[Window]:
     for store in stores:
         if op.begins(store.part or 0, target.params):
             return []
-        *outer, last = op.place(store.part, index, *target.operands, **target.params)
+        *outer, last = op.place(store.part, index, target.operands, **target.params)
         start = as_expr(last) - loop
         if any(as_expr(c).has(loop) for c in (start, *outer)):
             return []

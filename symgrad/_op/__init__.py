@@ -26,6 +26,7 @@ There are few *kinds* of op, with a record each, and each pass treats a kind in 
 """
 
 from ._facets import (
+    Builder,
     Code,
     Composed,
     Cython,
@@ -37,6 +38,7 @@ from ._facets import (
     Libm,
     Limit,
     Recurrence,
+    Ties,
     Words,
     Written,
     Zeros,
@@ -57,6 +59,7 @@ from ._kinds import (
     Op,
     Placing,
     Reader,
+    Readers,
     Reduce,
     Result,
     Routine,
@@ -64,7 +67,6 @@ from ._kinds import (
     Scatter,
     Tape,
     View,
-    readers,
 )
 from ._params import (
     AXES,

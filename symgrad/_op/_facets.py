@@ -10,9 +10,33 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Protocol, Self
+
+import numpy as np
 
 from ._kinds import Op
+
+
+class Builder(Protocol):
+    """What the machine code of an elementwise op is written with, one element at a time.
+
+    Values are names of LLVM registers, or constants.
+    """
+
+    def type(self, dtype: np.dtype[Any]) -> str:
+        """Return LLVM's name of an element type."""
+
+    def const(self, value: float, dtype: np.dtype[Any]) -> str:
+        """Return a number as a constant of an element type."""
+
+    def op(self, text: str) -> str:
+        """Append an instruction in LLVM's notation; return its result."""
+
+    def call_intrinsic(self, name: str, dtype: np.dtype[Any], *values: str) -> str:
+        """Call ``llvm.<name>`` on values of one type; return the result."""
+
+    def call_libm(self, name: str, dtype: np.dtype[Any], *values: str) -> str:
+        """Call a function of the C mathematics library, or its SIMD variant."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +89,13 @@ class Composed:
 
 @dataclass(frozen=True)
 class Emit:
-    """Lowered by a function ``(emitter, dtype, *values) -> value`` that writes LLVM IR."""
+    """Lowered by a function that writes LLVM IR for one element.
+
+    Parameters
+    ----------
+    function:
+        ``function(builder, dtype, *values) -> value``, of a :class:`Builder`.
+    """
 
     function: Callable[..., str]
 
@@ -233,6 +263,19 @@ class Limit(Facet):
 
     form: Callable[..., Any] | None = None
     tangent: bool = False
+
+
+@dataclass(frozen=True)
+class Ties(Facet):
+    """Of a decomposition: whether values in a result are equal, and have no derivatives alone.
+
+    Parameters
+    ----------
+    found:
+        ``found(y, *operands, **params)``, of plain arrays; None: there are no such values.
+    """
+
+    found: Callable[..., bool] | None = None
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar, Literal
+from operator import attrgetter
+from typing import Any, ClassVar, Literal, overload
 
 import numpy as np
 import sympy as sp
@@ -329,9 +330,34 @@ class Reader:
         return self.at(index if isinstance(index, tuple) else (index,))
 
 
-def readers(shapes: Iterable[Any], at: Callable[[int, tuple[Any, ...]], Any]) -> list[Reader]:
-    """Return the operands of an element formula; ``at`` is told the operand's number as well."""
-    return [Reader(shape, partial(at, k)) for k, shape in enumerate(shapes)]
+class Readers(Sequence[Reader]):
+    """The operands of an element formula, each made when it is asked for.
+
+    Of the thousands that an assembly has, the place of a part asks for none or one. ``at`` is told
+    the operand's number as well.
+    """
+
+    def __init__(
+        self, operands: Sequence[Any], at: Callable[[int, tuple[Any, ...]], Any],
+        shape: Callable[[Any], Any] = attrgetter("shape"),
+    ) -> None:  # fmt: skip
+        self._operands, self._at, self._shape = operands, at, shape
+
+    def __len__(self) -> int:
+        return len(self._operands)
+
+    @overload
+    def __getitem__(self, k: int) -> Reader: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[Reader]: ...
+    def __getitem__(self, k: int | slice) -> Reader | list[Reader]:
+        if isinstance(k, slice):
+            return [self[j] for j in range(len(self))[k]]
+        j = range(len(self._operands))[k]
+        return Reader(self._shape(self._operands[j]), partial(self._at, j))
+
+    def __iter__(self) -> Iterator[Reader]:
+        return map(self.__getitem__, range(len(self)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -407,8 +433,8 @@ class Placing(ArrayOp):
     Parameters
     ----------
     place:
-        ``place(part, index, *operands, **params)``: where the element ``index`` of operand
-        ``part`` goes in the result.
+        ``place(part, index, operands, **params)``: where the element ``index`` of operand
+        ``part`` goes in the result. The operands are a sequence, since there may be thousands.
     last:
         Whether elements are written over instead of added.
     """

@@ -86,6 +86,15 @@ class Registry:
         else:
             self._handlers.setdefault(function, handler)
 
+    def remove(self, name: str) -> None:
+        """Take an op or a composite out again, with the functions that it answers to."""
+        composed = self.composites.pop(name, None)
+        gone = self.ops.pop(name, None) if composed is None else composed.function
+        for function in [f for f, handler in self._handlers.items() if handler is gone]:
+            del self._handlers[function]
+        for late in [f for f, handler in self._late.items() if handler is gone]:
+            del self._late[late]
+
     def _settle(self, load: bool = False) -> None:
         """Enter the functions of modules that are imported by now; of all modules with ``load``."""
         with self._lock:

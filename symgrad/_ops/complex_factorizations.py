@@ -26,6 +26,7 @@ from .._op import (
     Op,
     Products,
     Routine,
+    Ties,
     Words,
     Written,
     define,
@@ -121,6 +122,12 @@ def complex_twin(
         given = ", ".join([*(f"as_complex({x})" for x in operands), *options])
         return f"as_pairs({helper.__name__}({given}))"
 
+    ties = Ties.of(real).found
+
+    def tied(*values: Any, **params: Any) -> bool:
+        assert ties is not None
+        return ties(*map(as_complex, values), **params)
+
     op: ArrayOp = define(
         Routine(name, evaluate=evaluate, params=real.params,
             types=lambda *dtypes, **params: dtypes[-1],
@@ -131,6 +138,7 @@ def complex_twin(
             helpers=() if helper is None else (as_complex, as_pairs, helper)),
         Evidence(exact=dataclasses.replace(known, compute=exact, core=3, vectors=vectors)),
         Words(doc, convention=convention or Words.of(real).convention),
+        *([] if ties is None else [Ties(tied)]),
     )  # fmt: skip
     return op
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from .._late import lapack
-from .._op import ArrayOp, Code, Evidence, Exact, Products, Routine, Words, Written, define
+from .._op import ArrayOp, Code, Evidence, Exact, Products, Routine, Ties, Words, Written, define
 from . import exactly
 from .complex_factorizations import as_complex, as_pairs
-from .factorizations import asked, asked_apart, gaps, moved_apart, tied
+from .factorizations import any_tied, asked, asked_apart, gaps, moved_apart, tied
 from .linear import adjoint, batched_alike, no_formula, swapped, unit_like
 from .np_common import conjugated, iota, join_pairs, join_parts, packed
 from .operands import Cores
@@ -170,12 +170,12 @@ def _vjp(ct: Any, y: Any, a: Any) -> Any:
     if a.ndim != y.ndim:
         dw, dv = _real_where(w, dw), _real_where(w[..., None, :], dv)
     chosen = _largest(v)
-    along = _sums(conjugated(v) * dv)
+    along, some = _sums(conjugated(v) * dv), asked(dv)
     turned = along.imag / _sums(chosen * v.real)
     dv = dv - along.real * v - 1j * (chosen * turned)
     equal = tied(w)
     inner = conjugated(gaps(w, equal)) * (adjoint(v) @ dv)
-    inner = np.where(equal & asked(dv), np.nan, inner)
+    inner = np.where(equal & some, np.nan, inner)
     dw = np.where(asked_apart(equal, dw), np.nan, dw)
     inner = inner + unit_like(v) * dw[..., None, :]
     found = swapped(np.linalg.solve(adjoint(v), inner @ adjoint(v)))
@@ -213,6 +213,7 @@ EIG: ArrayOp = define(
     Evidence(exact=Exact(_COMPUTE, vectors=_VECTORS)),
     Words("eigenvalues of transposed matrices above the eigenvectors as rows, in pairs of reals",
         convention=CONVENTION),
+    Ties(lambda y, a: any_tied(as_complex(y)[..., 0, :])),
 )  # fmt: skip
 
 COMPLEX_EIG: ArrayOp = define(
@@ -225,6 +226,7 @@ COMPLEX_EIG: ArrayOp = define(
     Evidence(exact=Exact(_COMPUTE, core=3, vectors=_VECTORS)),
     Words("eigenvalues of transposed complex matrices, above the eigenvectors as rows",
         convention=CONVENTION),
+    Ties(lambda y, a: any_tied(as_complex(y)[..., 0, :])),
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._op import ArrayOp, Code, Evidence, Exact, Products, Routine, Words, Written, define
+from .._op import ArrayOp, Code, Evidence, Exact, Products, Routine, Ties, Words, Written, define
 from . import elimination, exactly
 from .linear import (
     TRIANGULAR,
@@ -255,6 +255,12 @@ def tied(w: Any) -> Any:
     return (np.abs(gap) <= rounding(w)[..., None]) & (unit_like(gap) == 0)
 
 
+def any_tied(w: Any) -> bool:
+    """Tell whether two of some values are equal, of plain arrays."""
+    gap = np.abs(w[..., None, :] - w[..., :, None])
+    return bool(np.any((gap <= rounding(w)[..., None]) & ~np.eye(w.shape[-1], dtype=bool)))
+
+
 def gaps(w: Any, equal: Any) -> Any:
     """``1/(w[j] - w[i])``, and 0 for the same and for equal ones."""
     gap = w[..., None, :] - w[..., :, None]
@@ -327,4 +333,5 @@ EIGH: ArrayOp = define(
     Words("eigenvalues of symmetric matrices, above the eigenvectors as rows",
         convention="symmetric perturbations; nan where single ones of equal eigenvalues, or their "
         "vectors, are asked for"),
+    Ties(lambda y, a: any_tied(y[..., 0, :].real)),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -89,8 +90,9 @@ def _scatter(v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape
 
 
 def scatter_place(
-    _: int, index: Any, v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape
+    _: int, index: Any, operands: Sequence[Any], axes: tuple[int, ...], at: int, shape: Shape
 ) -> tuple[Any, ...]:
+    indices = operands[1:]
     inner, rest = _split(index, indices, at)
     computed = {a: i[inner] for a, i in zip(axes, indices, strict=True)}
     others = iter(rest)

@@ -89,27 +89,29 @@ def _limit(ct: Any, slope: Any, still: bool) -> Any:
     return np.where(ct == 0, 0.0 if slope is None else slope, 0.0 if still else math.nan)
 
 
-def _along_limit(ct: Any, u: Any, x: Any, r: Any, slope: Any, still: bool) -> Any:
-    return np.where(r == 0, _limit(ct, slope, still) * x, ct * u)
+def _along_limit(ct: Any, u: Any, x: Any, size: Any, r: Any, slope: Any, still: bool) -> Any:
+    return np.where(size == 0, _limit(ct, slope, still) * x, ct * u)
 
 
 def _over_limit(ct: Any, r: Any, slope: Any, still: bool) -> Any:
     return np.where(r == 0, 0.5 * _limit(ct, slope, still), ct * half_over(r))
 
 
-def _turn_limit(u: Any, r: Any, slope: Any, still: bool) -> Any:
+def _turn_limit(u: Any, size: Any, r: Any, slope: Any, still: bool) -> Any:
     # The root of 0 is 0, and its derivative times 0 is nan.
-    return u if still else np.where(r == 0, np.sqrt(r), u)
+    return u if still else np.where(size == 0, np.sqrt(r), u)
 
 
 ALONG: Op = define(
-    Map("Along", evaluate=lambda ct, u, x, r: ct * u, domain=(Real, Real, Real, NonZero),
-        sympy=lambda ct, u, x, r: ct * u,
-        rule=Partials(lambda y, ct, u, x, r: (u, ct, None, None))),
-    Code(Composed(lambda ct, u, x, r: ct * u), source=lambda ct, u, x, r: f"{ct} * {u}"),
+    Map("Along", evaluate=lambda ct, u, x, size, r: ct * u,
+        domain=(Real, Real, Real, NonZero, NonZero),
+        sympy=lambda ct, u, x, size, r: ct * u,
+        rule=Partials(lambda y, ct, u, x, size, r: (u, ct, None, None, None))),
+    Code(Composed(lambda ct, u, x, size, r: ct * u),
+        source=lambda ct, u, x, size, r: f"{ct} * {u}"),
     Evidence(samples=(0.5, 3)),
     Words("The cotangent ct of a length r by its part x: times the direction u = x/r.",
-        convention="u is 0 at 0"),
+        convention="u is 0 at 0, where size is 0: r may be so by underflow"),
     Limit(_along_limit),
 )  # fmt: skip
 OVER_LENGTH: Op = define(
@@ -125,13 +127,13 @@ OVER_LENGTH: Op = define(
 
 
 TURN: Op = define(
-    Map("Turn", evaluate=lambda u, r: u, domain=(Real, NonZero),
-        sympy=lambda u, r: u,
-        rule=Partials(lambda y, u, r: (1, None))),
-    Code(Composed(lambda u, r: u), source=lambda u, r: f"{u}"),
+    Map("Turn", evaluate=lambda u, size, r: u, domain=(Real, NonZero, NonZero),
+        sympy=lambda u, size, r: u,
+        rule=Partials(lambda y, u, size, r: (1, None, None))),
+    Code(Composed(lambda u, size, r: u), source=lambda u, size, r: f"{u}"),
     Evidence(samples=(0.5, 3)),
     Words("The derivative u of a length r by its part, in tangents.",
-        convention="it is 0 at 0, where its own is nan"),
+        convention="it is 0 at 0, where size is 0 and its own derivative nan"),
     Limit(_turn_limit, tangent=True),
 )  # fmt: skip
 

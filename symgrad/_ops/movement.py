@@ -188,7 +188,7 @@ def _diagonal_element(index: Any, x: Any, offset: int, size: Any) -> Any:
     return x[(*lead, k + row, k + column)]
 
 
-def _embed_place(k: int, index: Any, x: Any, offset: int, shape: Shape) -> tuple[Any, ...]:
+def _embed_place(k: int, index: Any, _: Any, offset: int, shape: Shape) -> tuple[Any, ...]:
     row, column = _corner(offset)
     return (*index[:-1], index[-1] + row, index[-1] + column)
 

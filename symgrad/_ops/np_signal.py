@@ -10,7 +10,7 @@ import numpy as np
 from .._broadcast import normalize_axis, show
 from .._op import composite
 from .._shapes import Size, require_length, under
-from ..errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
+from ..errors import ArgumentError, DTypeError, ShapeError, TraceError, UnsupportedError
 from .gathers import GATHER, SCATTER
 from .np_common import (
     as_array,
@@ -78,7 +78,8 @@ def _windows(a: Any, v: Any, mode: str, name: str) -> Any:
     after = count + m - 1 - n - before
     padded = np.pad(a, (before, after))
     place = iota(count, a, v)[:, None] + iota(m, a, v)[None, :]
-    return np.einsum("ij,j->i", lift(padded, place)[place], v)
+    windows = GATHER(lift(padded, place), place, axes=(0,), at=0)  # no place is negative
+    return np.einsum("ij,j->i", windows, v)
 
 
 def _vectors(a: Any, v: Any, name: str) -> tuple[Any, Any]:
@@ -246,7 +247,7 @@ _shifts("ifftshift", -1)
 # ---------------------------------------------------------------- counting
 
 
-@composite(np.bincount, convention="of traced positions minlength is the length")
+@composite(np.bincount, convention="of traced positions minlength, if given, is the length")
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """Count positions, or add weights at them."""
     x = as_array(x)
@@ -258,13 +259,16 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     length: Any = minlength
     if not is_traced(x):
         length = max(int(x.max()) + 1 if x.size else 0, minlength)
-    elif not minlength:
-        raise ArgumentError(
-            "bincount: how many counts there are would depend on the values of traced positions: "
-            "give minlength=, which is then the length of the result"
-        )
     if under(x.shape[0], 1):
         return np.zeros(length, np.int64)
+    if is_traced(x) and not minlength:
+        try:
+            length = int(np.max(x)) + 1  # of the example, by a guard
+        except TraceError:
+            raise ArgumentError(
+                "bincount: how many counts there are would depend on the values of traced "
+                "positions: give minlength=, which is then the length of the result"
+            ) from None
     w = np.ones_like(x, np.int64) if weights is None else as_float(as_array(weights)).astype("f8")
     return SCATTER(lift(w, x), lift(x.astype(np.int64), w), axes=(0,), at=0, shape=(length,))
 

@@ -341,7 +341,7 @@ ASSEMBLE: ArrayOp = define(
         params={"shape": SHAPE, "regions": REGIONS, "disjoint": DISJOINT},
         types=lambda *dtypes, **_: np.result_type(*dtypes),
         shape=lambda *_, shape, regions, disjoint: shape, element=_assemble_element,
-        place=lambda k, index, *_, shape, regions, disjoint: _inside(index, regions[k]),
+        place=lambda k, index, _, shape, regions, disjoint: _inside(index, regions[k]),
         rule=Linear(lambda ct, *parts, shape, regions, disjoint: tuple(
             SLICE(ct, region=region) for region in regions
         )),

@@ -22,6 +22,7 @@ from .._op import (
     Exact,
     Products,
     Routine,
+    Ties,
     Words,
     Written,
     define,
@@ -29,6 +30,7 @@ from .._op import (
 from .._shapes import as_dim
 from . import exactly
 from .factorizations import (
+    any_tied,
     asked,
     asked_apart,
     beside,
@@ -207,6 +209,12 @@ def _svd_ordered(size: Any, wide: bool, full: bool) -> bool:
     return bool(size["m"] <= size["n"] if wide else size["n"] <= size["m"])
 
 
+def _has_ties(y: Any, a: Any, wide: bool, full: bool) -> bool:
+    """Tell whether singular values are equal, or 0 where vectors of one side span not all."""
+    s = np.asarray(svd_parts(y, *_svd_sizes(a, wide, full))[1])
+    return any_tied(s) or (a.shape[-1] != a.shape[-2] and bool(np.any(s <= rounding(s))))
+
+
 SVD: ArrayOp = define(
     Routine("SVD", evaluate=lambda a, wide, full: singular_parts(a, full),
         params={"wide": FLAG, "full": FLAG},
@@ -219,6 +227,7 @@ SVD: ArrayOp = define(
     Words("singular values and vectors: U, s and the transpose of V, one behind the other",
         convention="nan where single ones of equal values, or their vectors, are asked for; those "
         "beyond the values do not turn among each other"),
+    Ties(_has_ties),
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ new array of the old one and ``v``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def _update_element(
     return sp.Piecewise(*pieces, (base[tuple(index)], True))
 
 
-def _update_place(k: int, index: Any, *_: Any, shape: Shape, regions: Any) -> tuple[Any, ...]:
+def _update_place(k: int, index: Any, _: Any, shape: Shape, regions: Any) -> tuple[Any, ...]:
     rest = iter(index)
     return tuple(s if n is None else s + step * next(rest) for s, step, n in regions[k])
 
@@ -155,7 +156,7 @@ WRITER: ArrayOp = define(
         params={"axes": AXES, "shape": LENGTH},
         types=lambda numbers, places, axes, shape: np.int64,
         shape=lambda numbers, places, axes, shape: shape, element=_writer_element,
-        place=lambda _, index, numbers, places, axes, shape: (places[tuple(index)],),
+        place=lambda _, index, operands, axes, shape: (operands[1][tuple(index)],),
         rule=NoRule("integer-valued"), batch=_writer_batch, last=True, fits=_writer_fits),
     Code(source=lambda numbers, places, axes, shape: (
         f"written_last({numbers}, {places}, {spell(shape)})"
@@ -230,10 +231,9 @@ def _at_source(add: bool) -> Any:
     return source
 
 
-def _at_place(
-    k: int, index: Any, v: Any, base: Any, *indices: Any, **params: Any
-) -> tuple[Any, ...]:
-    return scatter_place(k, index, v, *indices, **params)
+def _at_place(k: int, index: Any, operands: Sequence[Any], **params: Any) -> tuple[Any, ...]:
+    v, _, *indices = operands
+    return scatter_place(k, index, (v, *indices), **params)
 
 
 def _put_transpose(
@@ -346,7 +346,7 @@ SPREAD: ArrayOp = define(
         params={"alone": COUNT, "shape": SHAPE, "whole": FLAG},
         shape=lambda *_, alone, shape, whole: shape,
         element=_spread_element,
-        place=lambda k, index, *operands, **_: (operands[len(operands) // 2 + k][tuple(index)],),
+        place=lambda k, index, operands, **_: (operands[len(operands) // 2 + k][tuple(index)],),
         rule=Linear(_spread_transpose, HALF),
         batch=_spread_batch, fits=_spread_fits),
     Code(source=lambda *operands, alone, shape, **_: (

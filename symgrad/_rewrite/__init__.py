@@ -111,6 +111,26 @@ class _Formulas:
         return None
 
 
+#: Identities, and the derivatives of their formulas, that are no part of symgrad, by name. While
+#: there are any, kernels on disk are not found by symgrad's source and a graph alone.
+ENTERED: dict[str, tuple[Identity, Shortcut | None]] = {}
+
+
+def enter(identity: Identity, shortcut: Shortcut | None = None) -> None:
+    """Let an identity, and a shortcut, apply from now on, in the place of those of its name."""
+    earlier, passed = ENTERED.get(identity.name, (None, None))
+    INDEX.replace(earlier, identity)
+    index.replace(passed, shortcut)
+    ENTERED[identity.name] = identity, shortcut
+
+
+def leave(name: str) -> None:
+    """Let the identity of a name, and its shortcut, no longer apply."""
+    identity, shortcut = ENTERED.pop(name)
+    INDEX.replace(identity, None)
+    index.replace(shortcut, None)
+
+
 #: A node is rewritten at most this often; rules that undo each other are an error.
 ROUNDS = 16
 

@@ -103,31 +103,26 @@ def _length_of_array(node: Node, barred: Collection[Node]) -> Way | None:
     if x is None or _is_scaled(x) or x.dtype != node.dtype:
         return None
 
-    def slopes() -> Any:
+    def slopes() -> tuple[Any, Any]:
+        """Return derivatives, and the length of what is scaled: 0 where all parts are."""
         scaled = _restored(OPS["LengthScale"](Traced(node)), x, axes) * Traced(x)
         total = np.sum(scaled * scaled, axis=axes)
         r = np.sqrt(total if count is None else total / Traced(count))
         found = scaled / _restored(np.where(r == 0, 1.0, r), x, axes)
         found = np.where(_restored(r == 0, x, axes), 0.0, found)
-        return found if count is None else found / Traced(count)
+        return found if count is None else found / Traced(count), _restored(r, x, axes)
 
     def push(tangents: Sequence[Any]) -> Any:
-        along = OPS["Turn"](slopes(), _restored(Traced(node), x, axes))
+        along = OPS["Turn"](*slopes(), _restored(Traced(node), x, axes))
         return np.reshape(np.sum(tangents[0] * along, axis=axes), Traced(node).shape)
 
-    return Way(
-        (x,),
-        lambda ct: [
-            OPS["Along"](
-                _restored(ct, x, axes), slopes(),
-                Traced(x) if count is None else np.divide(Traced(x), Traced(count)),
-                _restored(Traced(node), x, axes),
-            )
-        ],
-        push,
-        elementwise=False,
-        support=lambda mask: [_restored(mask, x, axes)],
-    )  # fmt: skip
+    def pull(ct: Any) -> Sequence[Any]:
+        found, size = slopes()
+        part = Traced(x) if count is None else np.divide(Traced(x), Traced(count))
+        length = _restored(Traced(node), x, axes)
+        return [OPS["Along"](_restored(ct, x, axes), found, part, size, length)]
+
+    return Way((x,), pull, push, elementwise=False, support=lambda mask: [_restored(mask, x, axes)])
 
 
 def _length_of_two(node: Node, barred: Collection[Node]) -> Way:

@@ -14,6 +14,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextvars import Context
 from dataclasses import dataclass
+from functools import reduce
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -221,7 +222,8 @@ class Index(Generic[R]):
 
     def may_apply(self, node: Node) -> bool:
         """Tell at a glance whether any row may apply at ``node``."""
-        self._complete()
+        if self._special:
+            self._complete()
         _, some = self._known.get(node.op) or self._concerning(node.op)
         if some is None:
             return True
@@ -236,7 +238,8 @@ class Index(Generic[R]):
 
     def among(self, op: Op, operands: Iterable[Op]) -> Sequence[R]:
         """Return the rows that may apply at a node of an op with operands of ops."""
-        self._complete()
+        if self._special:
+            self._complete()
         key = op, frozenset(operands)
         found = self._seen.get(key)
         if found is None:
@@ -248,8 +251,14 @@ class Index(Generic[R]):
             self._seen[key] = found
         return found
 
+    def replace(self, earlier: R | None, row: R | None) -> None:
+        """Take a row out, and put another one in, the last in preference; None: neither."""
+        kept = [known for known in self._rows if known is not earlier]
+        self._rows = kept if row is None else [*kept, row]
+        self._known, self._seen = {}, {}
+
     def _complete(self) -> None:
-        if self._special and registry.is_complete:
+        if registry.is_complete:
             self._rows, self._special = self._rows + self._special, []
             self._known, self._seen = {}, {}
 
@@ -337,13 +346,17 @@ def along(node: Node, operands: tuple[Node, ...], directions: Callable[[], tuple
     """Return the way past a length by its parts and, once they are asked for, ``x/r`` of each."""
     bind = registry.ops["Along"]
 
+    def size() -> Any:
+        """Return what is 0 where all parts are: their squares may underflow."""
+        return reduce(np.maximum, (np.abs(Traced(x)) for x in operands))
+
     def pull(ct: Any) -> Sequence[Any]:
         pairs = zip(operands, directions(), strict=True)
-        return [bind(ct, u, Traced(x), Traced(node)) for x, u in pairs]
+        return [bind(ct, u, Traced(x), size(), Traced(node)) for x, u in pairs]
 
     def push(tangents: Sequence[Any]) -> Any:
         turn = registry.ops["Turn"]
-        return _summed(tangents, [turn(u, Traced(node)) for u in directions()])
+        return _summed(tangents, [turn(u, size(), Traced(node)) for u in directions()])
 
     return Way(operands, pull, push)
 
@@ -354,7 +367,7 @@ def over(node: Node, square: Node) -> Way:
     ops = registry.ops
 
     def push(tangents: Sequence[Any]) -> Any:
-        return tangents[0] * ops["Turn"](np.where(r == 0, 0.0, 0.5 / r), r)
+        return tangents[0] * ops["Turn"](np.where(r == 0, 0.0, 0.5 / r), r, r)
 
     return Way((square,), lambda ct: [ops["OverLength"](ct, r)], push)
 

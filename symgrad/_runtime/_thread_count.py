@@ -74,7 +74,7 @@ def set_num_threads(count: int | None = None) -> None:
     """Set how many threads calls of compiled functions may use; 1: only their own.
 
     It holds for the whole process, from the next call on: calls at the same time share the
-    threads. What a function returns does not depend on it, to the last bit. threadpoolctl's
+    threads. Results do not depend on it, to the last bit. threadpoolctl's
     ``threadpool_limits`` sets it, too.
 
     Parameters

@@ -11,7 +11,7 @@ from sympy.core.function import AppliedUndef
 
 from .._broadcast import aligned
 from .._graph import Iota, Literal, Node, SizeOf
-from .._op import PROJECTIONS, ArrayOp, Bodied, Map, Words, readers
+from .._op import PROJECTIONS, ArrayOp, Bodied, Map, Readers, Words
 from .._shapes import as_expr
 from .._symbolic import index_symbols, readable_number
 from .._symbolic._named import rename_bound
@@ -161,7 +161,7 @@ def _element(node: Node, index: Index, names: Mapping[Node, str], taken: set[str
         symbol = sp.Symbol(names[x], **{"real" if x.dtype.kind == "f" else "integer": True})
         return sp.IndexedBase(symbol)[place] if x.shape else symbol
 
-    operands = readers((x.shape for x in node.operands), at)
+    operands = Readers(node.operands, at)
     formula = as_expr(node.op.element(index, *operands, **node.params))
     for over in formula.atoms(AppliedUndef):
         made = BY_NAME.get(type(over).__name__)

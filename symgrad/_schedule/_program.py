@@ -128,8 +128,8 @@ schedule = Program.schedule
 def load(path: str | os.PathLike[str]) -> Program:
     """Read a program that :meth:`Program.save` wrote.
 
-    The file is data: no code runs, whoever wrote it. What is read is checked as a
-    program that a pass has made.
+    The file is data: no code runs, whoever wrote it. The content is checked like
+    a program that a pass has made.
 
     Parameters
     ----------

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import ast
 import base64
+import dis
 import inspect
 import keyword
 import math
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ class _Writer:
                 continue
             self.helpers[function.__name__] = function
             scope = function.__globals__
-            called = {n: scope.get(n) for n in function.__code__.co_names}
+            called = {n: scope.get(n) for n in global_names(function.__code__)}
             self._need(f for f in called.values() if isinstance(f, FunctionType))
             self.tables.update((n, v) for n, v in called.items() if isinstance(v, tuple))
 
@@ -271,7 +272,7 @@ class _Writer:
             if node.dtype.name == "float32" and "dtype" not in node.params:
                 text = f"np.asarray({text}, np.float32)"
             if not node.shape and (source is None or "(" in text):
-                text += "[()]" if not text.endswith("[()]") else ""
+                text = plain_number(text)
         return text
 
     def operands(self, node: Node) -> list[str]:
@@ -282,9 +283,11 @@ class _Writer:
         """
         free = [x for x in node.operands if not isinstance(x, (Literal, SizeOf))]
         ufunc = node.op.ufunc if isinstance(node.op, Map) else None
-        # SciPy's universal functions do not all treat Python numbers as weak.
+        # SciPy's universal functions do not all treat Python numbers as weak, and helper
+        # functions ask their operands for types.
         weak = ufunc is not None and getattr(np, ufunc.__name__, None) is ufunc
         alone = not free if node.op.kind == "map" else node.op.kind != "view"
+        alone = alone or bool(Code.of(node.op).helpers)
         texts = []
         for x in node.operands:
             beside = weak and x.dtype in _WRITTEN and any(y.dtype == x.dtype for y in free)
@@ -312,6 +315,25 @@ class _Writer:
 
 
 # ---------------------------------------------------------------- texts
+
+
+def global_names(code: CodeType) -> Iterator[str]:
+    """Yield the names that code reads from its module; an attribute of the same name is none."""
+    for step in dis.get_instructions(code):
+        if step.opname == "LOAD_GLOBAL":
+            yield step.argval
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from global_names(inner)
+
+
+def plain_number(text: str) -> str:
+    """Return the expression whose value is a number where that of ``text`` may be a 0-d array."""
+    if text.endswith("[()]"):
+        return text
+    whole = ast.parse(text, mode="eval").body
+    tight = isinstance(whole, (ast.Call, ast.Subscript, ast.Attribute, ast.Name))
+    return f"{text}[()]" if tight else f"({text})[()]"
 
 
 def number_text(value: Any) -> str:

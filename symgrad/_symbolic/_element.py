@@ -16,7 +16,7 @@ from sympy.core.function import AppliedUndef
 
 from .._broadcast import aligned
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
-from .._op import ArrayOp, Words, readers
+from .._op import ArrayOp, Readers, Words
 from .._parse import MAX_POWER_BITS, power_bits
 from .._shapes import Shape, as_expr
 from ..errors import UnsupportedError
@@ -167,7 +167,7 @@ class Elements:
             asked[symbol] = (x, tuple(map(as_expr, place)))
             return symbol
 
-        operands = readers((with_lengths(x.shape, self.lengths) for x in node.operands), at)
+        operands = Readers(node.operands, at, lambda x: with_lengths(x.shape, self.lengths))
         if node.op.kind == "map":
             # Filled in by the op's own form: SymPy's evaluation needs the real operands.
             formula: Any = [x[aligned(index, x.shape)] for x in operands]

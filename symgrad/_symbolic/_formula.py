@@ -81,8 +81,7 @@ _DERIVATIVE = re.compile(r"\bd(?=\d* ) ?")
 class Formula:
     """The formulas of a function's results or derivatives, to be read.
 
-    ``print`` it, or leave it to a notebook; :meth:`pretty`, :meth:`latex`, :meth:`mathml` and
-    :meth:`html` give other forms.
+    ``print`` it, or show it in a notebook. Other forms are made by its methods.
 
     Attributes
     ----------

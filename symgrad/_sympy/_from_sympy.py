@@ -70,7 +70,7 @@ def from_sympy(expressions: Any, symbols: Any) -> Callable[..., Any]:
         their axes behind, as in ``sympy.lambdify``). An expression of matrices has an array as
         its result.
     symbols:
-        What becomes the function's arguments, in order: SymPy symbols or names, and
+        The function's arguments, in order: SymPy symbols or names, and
         ``IndexedBase``, ``MatrixSymbol`` and ``ArraySymbol`` for arrays. A function or a
         derivative that stands in the formula, ``q(t)`` and ``q(t).diff(t)``, can be one, too.
         Sizes that are symbols (``MatrixSymbol("A", n, n)``) follow from the arrays.

@@ -14,7 +14,7 @@ import sympy as sp
 from .._broadcast import aligned
 from .._forks import cached_property
 from .._graph import Constant, Input, Node, as_sympy
-from .._op import ArrayOp, readers
+from .._op import ArrayOp, Readers
 from .._shapes import as_expr
 from .._symbolic import derivative_of
 from ..errors import UnsupportedError
@@ -121,7 +121,7 @@ def _formula(node: Node, index: tuple[int, ...]) -> tuple[Any, dict[Any, int]]:
         )
     bases = [sp.IndexedBase(f"x{k}", real=True) for k in range(len(node.operands))]
     # A leading 0, because a number has no index.
-    operands = readers((x.shape for x in node.operands), lambda k, place: bases[k][(0, *place)])
+    operands = Readers(node.operands, lambda k, place: bases[k][(0, *place)])
     formula = as_expr(op.element(tuple(map(sp.Integer, index)), *operands, **node.params)).doit()
     reads = formula.atoms(sp.Indexed)
     if not all(i.is_Integer for r in reads for i in r.indices) or formula.free_symbols - {

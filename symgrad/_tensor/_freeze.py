@@ -142,7 +142,7 @@ def as_function(self: Tensor, **names: Tensor) -> Callable[..., Any]:
     Parameters
     ----------
     **names:
-        As for :meth:`program`.
+        The names of the parameters: each keyword with the leaf that it stands for.
 
     Examples
     --------

@@ -84,7 +84,7 @@ class no_grad(_SetRecording):  # noqa: N801
 
 
 class enable_grad(_SetRecording):  # noqa: N801
-    """A block in which results do require gradients again, inside a :class:`no_grad` block.
+    """A block in which results do require gradients again, inside a :class:`symgrad.no_grad` block.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class enable_grad(_SetRecording):  # noqa: N801
 
 
 class inference_mode(no_grad):  # noqa: N801
-    """The same as :class:`no_grad`, PyTorch's newer name.
+    """The same as :class:`symgrad.no_grad`, PyTorch's newer name.
 
     Examples
     --------

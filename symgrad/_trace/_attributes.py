@@ -20,6 +20,8 @@ _INSTEAD = {
     "detach": "sg.stop_gradient(x)",
     "flags": "np.ascontiguousarray(x), or x.copy() where an array is written to",
     "strides": "x.reshape, np.lib.stride_tricks.sliding_window_view",
+    "tobytes": "the function without a cache by values (f.__wrapped__ of one that is decorated): a "
+    "compiled function keeps what it can, and computes the rest in each call",
     "base": "x.copy() where memory must not be shared",
     "__floor__": "np.floor(x)",
     "__ceil__": "np.ceil(x)",

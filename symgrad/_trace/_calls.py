@@ -92,7 +92,10 @@ VIEWS = frozenset((
 _EACH = frozenset((np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays))
 
 #: Functions whose results are arrays without axes too, which can be assigned to.
-_BOXED = frozenset((np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy))
+_BOXED = frozenset((
+    np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.copy, np.where, np.select,
+    np.piecewise, np.roll, np.i0, np.tensordot,
+))  # fmt: skip
 
 #: Functions whose results of up to two axes lie in C order, whatever their arguments do.
 _ROWS_FIRST = frozenset((

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -274,21 +273,32 @@ def fresh(node: Node, name: str) -> Input:
     return stand_in
 
 
-def warn_if_changed(argument: Any, leaves: Sequence[Any], tree: Tree, what: str) -> None:
-    """Warn if a container among the arguments holds something else than it was given with."""
-    if tree.kind == "leaf":
+def warn_if_changed(
+    result: Any, argument: Any, leaves: Sequence[Any], tree: Tree, what: str
+) -> None:
+    """Warn if a container among the arguments holds something else than it was given with.
+
+    The arrays that a function without a result has overwritten are its result.
+    """
+    if tree.outline.kind == "leaf":  # a number or an array, perhaps of complex numbers
         return
     found, now_tree = flatten_traced(argument)
-    same = now_tree.outline == tree.outline and (
-        "complex" in tree.kinds or all(map(operator.is_, found, leaves))
-    )
-    if not same:
+    same = now_tree.outline == tree.outline and all(map(_is_same, found, leaves))
+    written = result is not None and any(getattr(x, "overwritten", False) for x in found)
+    if written or not same:
         warn_user(
             f"{what} is changed by the function, which stays inside of it: containers among the "
             "arguments are taken apart. Write instead: return what is new, or reach the container "
             "by a name or an attribute",
             CaptureWarning,
         )
+
+
+def _is_same(found: Any, given: Any) -> bool:
+    """Tell whether a leaf of an argument is what it was; parts of complex values are made anew."""
+    return found is given or (
+        isinstance(found, Traced) and isinstance(given, Traced) and found.node is given.node
+    )
 
 
 def close_conditions(swap: Mapping[Node, Node]) -> None:

@@ -94,6 +94,17 @@ def labels_of(value: Any) -> Labels | None:
     return None
 
 
+def is_table(value: Any) -> bool:
+    """Tell whether a value is a DataFrame of which columns are no numbers, or not in one type.
+
+    A function reads its columns, each by its name; there is no array that has all of them.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or type(value) is not getattr(pandas, "DataFrame", None):
+        return False
+    return labels_of(value) is None
+
+
 _LIBRARIES = (("pandas", ("Series", "DataFrame")), ("xarray", ("DataArray",)))
 
 

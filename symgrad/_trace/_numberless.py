@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dis
 import importlib
 import sys
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,7 +16,7 @@ from .._op import needed, registry
 from .._state import now
 from ..errors import TraceError
 from ._compiled_calls import compiled_caller, instead_of_compiled
-from ._examples import decided, undecided, unknown
+from ._examples import decided, decided_mask, undecided, unknown
 from ._known import known_number, known_value
 from ._text import example, shown_by_percent
 
@@ -41,6 +43,13 @@ def _instead_of(function: str) -> str:
     found = getattr(sys.modules.get(f"scipy.{module}"), name, None)
     if replaced(function) or (found is not None and registry.find(found) is not None):
         return f"symgrad.{function}"
+    fates = importlib.import_module("symgrad.scipy._fates")
+    try:
+        fate, why = fates.fate(module, name)
+    except KeyError:
+        fate, why = "", ""
+    if fate == fates.REFUSED and " traced" in why:
+        return f"another one ({why}), or sg.pure_callback around it, which has no derivative"
     return "sg.pure_callback around it, which has no derivative, or its formula in NumPy"
 
 
@@ -48,6 +57,36 @@ _FLOAT = (
     "a Python float (`float(x)`, `math.sin(x)`)",
     "x itself, which is a number already; np.sin(x), np.exp(x), ... for functions of math",
 )
+
+_FOR_INDEX = "symgrad.numpy.take(array, x) for array[x]"
+_FOR_MASK = "np.where(mask, array, 0.0); how many elements array[mask] has depends on values"
+_FOR_WRITE = (
+    "for array[:] = x an array that is made within the function (symgrad.numpy.zeros_like(array)); "
+    "for a field of a structured array an array for each field"
+)
+
+
+def _subscript(frame: FrameType) -> str:
+    """Return how the code that runs in a frame takes ("LOAD") or writes elements; else nothing."""
+    name = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    if name.startswith("STORE_"):
+        return "STORE"
+    return "LOAD" if name.startswith("BINARY_") and name != "BINARY_OP" else ""
+
+
+def _instead_of_numbers(doing: str, dtype: np.dtype[Any]) -> str:
+    """Return what to write where NumPy wants numbers."""
+    if doing == "LOAD":
+        return _FOR_MASK if dtype.kind == "b" else _FOR_INDEX
+    if doing == "STORE":
+        return _FOR_WRITE
+    return (
+        "x.astype(np.float64) for np.float64(x), np.stack([x, y]) for np.array([x, y]), "
+        f"{_FOR_INDEX}, and {_FOR_WRITE}"
+    )
+
+#: What NumPy asks for, also where a traced array is assigned to a part of an array of numbers.
+NUMBERS = "an array of numbers"
 
 SPARSE = "scipy.sparse._"  # how the names of its modules begin
 
@@ -133,6 +172,8 @@ class Numberless:
         if self.dtype.kind in "iu":
             instead = "x itself, which is whole already, also as an index of an array"
         self._leaked("a Python int (`int(x)`)", instead, of_one=True)
+
+    __trunc__ = __int__
 
     def __round__(self, ndigits: int | None = None) -> Any:
         known = known_number(self.node) if ndigits is None else None
@@ -221,12 +262,12 @@ class Numberless:
                 "x beside the table, and NumPy's functions of x and table['name'].to_numpy(); "
                 "sums by groups are np.bincount(groups, weights=x)",
             )
-        self._leaked(
-            "an array of numbers",
-            "x.astype(np.float64) for np.float64(x), np.stack([x, y]) for np.array([x, y]), "
-            "symgrad.numpy.take(array, x) for array[x], and for array[:] = x an array that is made "
-            "within the function (symgrad.numpy.zeros_like(array))",
-        )
+        doing = _subscript(sys._getframe(1))
+        if doing and self.dtype.kind == "b" and scipy_call() is None:
+            mask = decided_mask(self)  # which elements of a plain array are meant
+            if mask is not None:
+                return mask
+        self._leaked(NUMBERS, _instead_of_numbers(doing, self.dtype))
 
     def __reduce__(self) -> Any:
         self._leaked("pickling", "pickle the compiled function instead")

@@ -11,9 +11,9 @@ asked.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._graph import (
     Input,
@@ -26,7 +26,8 @@ from .._graph import (
     topological,
 )
 from ..errors import SymgradError
-from ._tree import flatten
+from ._outside import Reading
+from ._tree import Pair
 
 
 class Noted(NamedTuple):
@@ -183,13 +184,35 @@ class Running:
 
 def note_astray(error: SymgradError) -> None:
     """Note a refusal that is made in a thread that is in no trace, in that of the value asked."""
-    asked = _asked(sys._getframe(1)) if _running else None
-    if asked is None:
+    if not _running:
         return
-    value = asked.f_locals.get(*asked.f_code.co_varnames[:1])
-    nodes = [x.node for x in flatten(value)[0] if hasattr(x, "node")]
+    frame: FrameType | None = sys._getframe(1)
+    nodes: list[Node] = []
+    while frame is not None and of_symgrad(frame.f_code.co_filename):
+        nodes += _nodes_in(list(frame.f_locals.values()), _DEPTH)
+        frame = frame.f_back
     for refusals in {_running[n] for n in topological(nodes) if n in _running}:
         refusals.note(error)
+
+
+#: How deep a value of a trace may lie in the arguments of a function that refuses it.
+_DEPTH = 3
+
+
+def _nodes_in(values: Iterable[Any], depth: int) -> Iterator[Node]:
+    """Yield the nodes of the values of a trace among values, and in the containers there."""
+    for value in values:
+        if isinstance(value, Reading):  # which refuses to be asked
+            continue
+        if isinstance(node := getattr(value, "node", None), Node):
+            yield node
+        elif isinstance(value, Node):
+            yield value
+        elif isinstance(value, Pair):
+            yield from _nodes_in([getattr(value, k) for k in ("real", "imag")], depth)
+        elif depth and type(value) in (tuple, list, dict):
+            inner = value.values() if isinstance(value, dict) else value
+            yield from _nodes_in(inner, depth - 1)
 
 
 SymgradError.note_astray = staticmethod(note_astray)

@@ -19,6 +19,7 @@ from .._signals import foreseen
 from .._state import now
 from ..errors import ArgumentError, DTypeError, SymgradError
 from ._complex import Complex
+from ._labelled import is_table
 from ._outside import Reading
 from ._traced import Traced
 from ._tree import Tree, flatten, is_number_list
@@ -66,6 +67,8 @@ def as_leaf(value: Any, what: str) -> Any:
             raise ArgumentError(f"{what} is a ragged nested list: {error}") from error
     if isinstance(value, np.generic):
         return as_leaf(np.asarray(value), what)
+    if is_table(value):  # whose columns the function reads, as those of a captured one
+        return value
     if hasattr(value, "__array__") and not isinstance(value, (Traced, type)):
         _require_numbers(value, what)
         return as_leaf(np.asarray(value), what)
@@ -214,7 +217,7 @@ def _hashable(leaf: Any, watched: Sequence[Any]) -> Any:
     try:
         hash(leaf)
     except (TypeError, ValueError):  # ValueError: a memoryview of what can change
-        if any(leaf is x for x in watched):
+        if any(leaf is x for x in watched) or is_table(leaf):
             return _Itself(key)
         return None
     return key

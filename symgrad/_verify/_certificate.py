@@ -92,7 +92,7 @@ class Certificate:
     digits, limit:
         Digits of the exact values; the allowed error in ulp.
     rows:
-        One :class:`Row` for each result and input.
+        One row for each result and input.
     loss:
         The step that loses most digits at the worst point, or None if that is not known.
     kinks:
@@ -259,6 +259,9 @@ def combined(
 #: section 3.3: between 3 and 4 for programs of additions, products and elementary functions.
 BOUND = 4.0
 
+#: The bound compares costs; a count of so few operations of different cost says nothing of it.
+SHORT = 10
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -279,12 +282,16 @@ class Cost:
         return self.gradient / max(self.function, 1)
 
     def __str__(self) -> str:
-        side = "within" if self.ratio <= BOUND else "above"
-        return (
+        counted = (
             f"{self.gradient} operation{'s' * (self.gradient != 1)} for value and gradient, "
-            f"{self.function} for the value: "
-            f"{self.ratio:.2f} times, {side} the cheap-gradient bound of {BOUND:g}"
+            f"{self.function} for the value: {self.ratio:.2f} times"
         )
+        bound = f"the cheap-gradient bound of {BOUND:g}"
+        if self.ratio <= BOUND:
+            return f"{counted}, within {bound}"
+        # One power is one operation, and its derivatives are several cheaper ones.
+        short = ", which is for longer functions" if self.function < SHORT else ""
+        return f"{counted}, above {bound}{short}"
 
 
 def operations(outputs: Sequence[Node]) -> int:

@@ -16,7 +16,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from .._graph import Node
-from .._op import ArrayOp, readers
+from .._op import ArrayOp, Readers
 from .._shapes import as_expr
 from ..errors import UnsupportedError
 from ._closures import RELATIONS, Closure, closure
@@ -120,7 +120,7 @@ class Template:
             self.reads[symbol] = (x, place)
             return symbol
 
-        operands = readers((x.shape for x in node.operands), at)
+        operands = Readers(node.operands, at)
         formula = node.op.element(tuple(self.index), *operands, **node.params)
         self.recipe = self._compile(as_expr(formula))
 

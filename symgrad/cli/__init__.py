@@ -8,6 +8,7 @@ it does and ``EXAMPLES`` how, for ``--help``; ``add(command)`` adds its argument
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import os
 import pkgutil
@@ -79,6 +80,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     given = sys.argv[1:] if argv is None else argv
+    if not given:
+        parser().print_help()
+        return OK
+    unknown = _unknown(given[0])
+    if unknown:
+        complain(unknown)
+        raise SystemExit(MISTAKE)  # as argparse does for options that it does not know
     # argparse takes -3:3 for an option; what has a space in it, it does not.
     options = parser().parse_args([f" {a}" if _INTERVAL.match(a) else a for a in given])
     if sys.stdout is None:
@@ -102,6 +110,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _unknown(command: str) -> str:
+    """Return what is wrong with the name of a command, and the one that is nearest."""
+    names = [m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")]
+    if command in names or command.startswith("-"):
+        return ""
+    near = difflib.get_close_matches(command, names, n=1)
+    if near:
+        return f"there is no command {command!r}; did you mean {near[0]!r}?"
+    return f"there is no command {command!r}; the commands are {', '.join(names)}"
 
 
 def _drop_output() -> None:

@@ -82,28 +82,65 @@ class Output:
         if self.console is None:
             sys.stdout.write(_encodable(str(table)) + "\n")
             return
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table as Drawn
         from rich.text import Text
 
         self.text(table.title, "bold")
-        drawn = Drawn(box=SIMPLE_HEAD, header_style="dim", pad_edge=False, padding=(0, 1, 0, 0))
-        for k, (heading, *cells) in enumerate(zip(table.headings, *table.rows, strict=True)):
-            justify: Any = "right" if 0 < k < table.right else "left"
-            # Numbers are printed whole: on a narrow terminal the words beside them are folded.
-            texts = [heading, *cells] if k < table.right else " ".join([heading, *cells]).split()
-            drawn.add_column(
-                heading, justify=justify, min_width=max(map(len, texts)), no_wrap=k < table.right
-            )
-        for row, (ulp, scaled) in zip(table.rows, table.errors, strict=True):
-            style = "green" if ulp <= SMALL else "yellow" if scaled <= SMALL else "red"
-            name, error, *rest = row
-            drawn.add_row(Text(name, "cyan"), Text(error, style), *map(Text, rest))
-        self.console.print(drawn)
+        styles = [
+            "green" if ulp <= SMALL else "yellow" if scaled <= SMALL else "red"
+            for ulp, scaled in table.errors
+        ]
+        if self.console.width < _least_width(table):
+            self._records(table, styles)
+        else:
+            self._grid(table, styles)
         for remark in table.remarks:
             head, _, said = remark.partition(": ")
             line = Text.assemble((f"{head}: ", "dim"), said)
             self.console.print(line, soft_wrap=True, highlight=False)
+
+    def _records(self, table: Table, styles: Sequence[str]) -> None:
+        """Print each row as lines of headings and cells, where columns would be cut."""
+        assert self.console is not None
+        from rich.text import Text
+
+        width = max(map(len, table.headings))
+        for (name, error, *rest), style in zip(table.rows, styles, strict=True):
+            self.console.print(Text(name, "cyan"))
+            for heading, cell in zip(table.headings[1:], (error, *rest), strict=True):
+                look = style if cell == error else ""
+                line = Text.assemble("  ", (f"{heading:{width}}  ", "dim"), (cell, look))
+                self.console.print(line, soft_wrap=True, highlight=False)
+
+    def _grid(self, table: Table, styles: Sequence[str]) -> None:
+        """Print the rows below their headings."""
+        assert self.console is not None
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        drawn = Drawn(box=SIMPLE_HEAD, header_style="dim", pad_edge=False, padding=(0, 1, 0, 0))
+        for k, heading in enumerate(table.headings):
+            justify: Any = "right" if 0 < k < table.right else "left"
+            # Numbers are printed whole: on a narrow terminal the words beside them are folded.
+            least = _least_widths(table)[k]
+            drawn.add_column(heading, justify=justify, min_width=least, no_wrap=k < table.right)
+        for (name, error, *rest), style in zip(table.rows, styles, strict=True):
+            drawn.add_row(Text(name, "cyan"), Text(error, style), *map(Text, rest))
+        self.console.print(drawn)
+
+
+def _least_widths(table: Table) -> list[int]:
+    """Return the width that each column needs: of its numbers, or of its longest word."""
+    widths = []
+    for k, column in enumerate(zip(table.headings, *table.rows, strict=True)):
+        texts = column if k < table.right else " ".join(column).split()
+        widths.append(max(map(len, texts), default=0))
+    return widths
+
+
+def _least_width(table: Table) -> int:
+    """Return the width below which columns would be cut: one blank behind each."""
+    return sum(width + 1 for width in _least_widths(table))
 
 
 def complain(message: str) -> None:

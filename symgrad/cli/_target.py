@@ -67,9 +67,15 @@ def add_wrt(command: argparse.ArgumentParser, default: str = "all real") -> None
     command.add_argument("--wrt", metavar="NAME", nargs="+", help=f"by what; default: {default}")
 
 
+#: Orders of derivatives; beyond, formulas are too long to be read.
+ORDERS = range(1, 10)
+
+
 def add_forms(command: argparse.ArgumentParser, **more: str) -> None:
     """Add the order of derivatives, and the forms in which they are printed."""
-    command.add_argument("--order", type=int, default=1, choices=(1, 2), help="default: 1")
+    command.add_argument(
+        "--order", type=int, default=1, choices=ORDERS, metavar="N", help="1 to 9; default: 1"
+    )
     form = command.add_mutually_exclusive_group()
     forms = {"latex": "formulas as LaTeX", "pretty": "formulas as pictures of Unicode characters",
              "program": "the derivatives in NumPy", "c": "the same in C99", **more}  # fmt: skip

@@ -66,11 +66,18 @@ def _size(count: float) -> str:
 def _line(entry: Stored, now: float) -> str:
     age = now - entry.made
     text = f"{age / 86400:.0f} days" if age >= 2 * 86400 else f"{age / 3600:.1f} hours"
-    arguments = " -> ".join(_grouped(x) for x in (entry.inputs, entry.outputs))
-    return f"{entry.folder.name[:12]}  {_size(entry.size):>9}  {text:>10}  {arguments}"
+    return f"{entry.folder.name[:12]}  {_size(entry.size):>9}  {text:>10}  {_signature(entry)}"
+
+
+def _signature(entry: Stored) -> str:
+    if entry.inputs is None or entry.outputs is None:
+        return "damaged"
+    if not entry.inputs and not entry.outputs:
+        return "entry code of symgrad"
+    return f"{_grouped(entry.inputs)} -> {_grouped(entry.outputs)}"
 
 
 def _grouped(leaves: tuple[str, ...]) -> str:
     """Return leaves as text, repeated ones by number: ``3 x float64[1]``."""
     counts = Counter(leaves)
-    return ", ".join(leaf if n == 1 else f"{n} x {leaf}" for leaf, n in counts.items()) or "?"
+    return ", ".join(leaf if n == 1 else f"{n} x {leaf}" for leaf, n in counts.items()) or "nothing"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._api._export_c import export_c
-from .._api._matrices import hessian, jacobian
+from .._api._matrices import jacobian
 from .._api._transforms import grad, value_and_grad
 from .._compile import backend
 from .._platform import has
@@ -159,11 +159,14 @@ def _code(
 ) -> None:
     argnums = tuple(chosen) if len(chosen) > 1 else chosen[0]
     f = target.function
-    made = value_and_grad(f, argnums) if options.order == 1 else (
-        jacobian(grad(f, argnums), argnums) if len(chosen) > 1 else hessian(f, argnums)
-    )  # fmt: skip
+    made: Any = value_and_grad(f, argnums)
+    if options.order > 1:
+        made = grad(f, argnums)
+        for _ in range(options.order - 1):
+            made = jacobian(made, argnums)
     point = [1.0] * len(target.symbols)
-    name = "value_and_gradient" if options.order == 1 else "hessian"
+    names = {1: "value_and_gradient", 2: "hessian"}
+    name = names.get(options.order, f"derivative_{options.order}")
     if options.c:
         output.code(export_c(made, *point, name=name), "c")
     else:

@@ -48,7 +48,8 @@ def value(loss: Callable[..., Any], *, data: int | Sequence[int], reduce: str = 
     Parameters
     ----------
     loss, data, reduce:
-        As of :func:`value_and_grad`. The loss may return several numbers, in a tuple or a dict.
+        As of :func:`symgrad.dask.value_and_grad`. The loss may return several numbers, in a
+        tuple or a dict.
 
     Examples
     --------
@@ -64,7 +65,7 @@ def value(loss: Callable[..., Any], *, data: int | Sequence[int], reduce: str = 
 def grad(
     loss: Callable[..., Any], argnums: Keys = 0, *, data: int | Sequence[int], reduce: str = "sum"
 ) -> Chunked:
-    """Return a function that gives the gradient; see :func:`value_and_grad`.
+    """Return a function that gives the gradient; see :func:`symgrad.dask.value_and_grad`.
 
     Examples
     --------
@@ -134,7 +135,7 @@ def value_and_grad(
 def hessian(
     loss: Callable[..., Any], argnums: Keys = 0, *, data: int | Sequence[int], reduce: str = "sum"
 ) -> Chunked:
-    """Return a function that gives the matrix of second derivatives; see :func:`value_and_grad`.
+    """Return a function that gives the Hessian; see :func:`symgrad.dask.value_and_grad`.
 
     Examples
     --------
@@ -157,7 +158,7 @@ def hvp(
     Parameters
     ----------
     loss, argnums, data, reduce:
-        As of :func:`value_and_grad`.
+        As of :func:`symgrad.dask.value_and_grad`.
 
     Returns
     -------
@@ -198,7 +199,7 @@ def map_blocks(
     args, kwargs:
         Its arguments.
     data:
-        The positions of those that lie in chunks, as of :func:`value_and_grad`.
+        The positions of those that lie in chunks, as of :func:`symgrad.dask.value_and_grad`.
     shape, dtype:
         Of the result for one row.
 

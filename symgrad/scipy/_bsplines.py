@@ -8,6 +8,7 @@ import numpy as np
 import scipy.interpolate
 
 from .. import numpy as traced_numpy
+from .._op import refuse
 from .._ops.np_common import is_traced
 from .._ops.np_linalg import solve_banded
 from .._trace._namespace import holds
@@ -86,7 +87,8 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
                 d[j] = (1 - share) * d[j - 1] + share * d[j]
         value = d[k]
         if not beyond:
-            value = np.where(beside((x >= t[k]) & (x <= t[n]), c), value, np.nan)
+            inside = beside((x >= t[k]) & (x <= t[n]), c)
+            value = np.where(inside, value, value * np.nan)  # nor has it derivatives
         return moved(value, x.ndim, self.axis)
 
     def derivative(self, nu: int = 1) -> BSpline:
@@ -150,7 +152,7 @@ def beyond(spline: BSpline, x: Any, nu: int, ext: Any) -> Any:
     if ext == 3:
         return value
     inside = (x >= first) & (x <= last)
-    return np.where(beside(inside, spline.c), value, 0.0 if ext == 1 else np.nan)
+    return np.where(beside(inside, spline.c), value, 0.0 if ext == 1 else spline(x, nu) * np.nan)
 
 
 def ends_of(spline: BSpline) -> tuple[Any, Any]:
@@ -387,6 +389,117 @@ class BivariateSpline(metaclass=Standing, of=scipy.interpolate.BivariateSpline):
         """Return values or derivatives at pairs of x and y."""
         return self(xi, yi, dx, dy, grid=False)
 
+    @property
+    def tck(self) -> tuple[Any, Any, Any]:
+        """Return knots of both axes and flat coefficients."""
+        return self.tx, self.ty, np.reshape(self.c, (-1,))
+
+    @property
+    def degrees(self) -> tuple[int, int]:
+        """Return the degrees."""
+        return self.kx, self.ky
+
+    def get_knots(self) -> tuple[Any, Any]:
+        """Return the knots of both axes."""
+        return self.tx, self.ty
+
+    def get_coeffs(self) -> Any:
+        """Return the coefficients, flat."""
+        return self.tck[2]
+
+    def integral(self, xa: Any, xb: Any, ya: Any, yb: Any) -> Any:
+        """Return the integral over a rectangle, of the part between the knots."""
+        rows = BSpline.ours(self.tx, self.c, self.kx).integrate(xa, xb, False)
+        return BSpline.ours(self.ty, rows, self.ky).integrate(ya, yb, False)
+
+    def partial_derivative(self, dx: int, dy: int) -> BivariateSpline:
+        """Return the derivative of orders ``dx`` and ``dy``, a spline."""
+        if dx < 0 or dy < 0:
+            raise ValueError("order of derivative must be positive or zero")
+        by_x = BSpline.ours(self.tx, self.c, self.kx).derivative(dx)
+        by_y = BSpline.ours(self.ty, by_x.c.T, self.ky).derivative(dy)
+        return BivariateSpline.ours(by_x.t, by_y.t, by_y.c.T, by_x.k, by_y.k)
+
+
+def bisplev(x: Any, y: Any, tck: Any, dx: int = 0, dy: int = 0) -> Any:
+    """Return values or derivatives of a surface ``(tx, ty, c, kx, ky)`` on the grid of x and y.
+
+    As ``scipy.interpolate.bisplev``: axes of length one are left out.
+
+    Examples
+    --------
+    >>> tck = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0]), np.arange(4.0), 1, 1
+    >>> sg.grad(lambda x: bisplev(x, 0.5, tck))(0.25)
+    np.float64(2.0)
+    """
+    if of_scipy((x, y, tck), {}):
+        return scipy.interpolate.bisplev(x, y, tck, dx, dy)
+    x, y = np.atleast_1d(floats(x)), np.atleast_1d(floats(y))
+    if x.ndim != 1 or y.ndim != 1:
+        raise ValueError("First two entries should be rank-1 arrays.")
+    found = BivariateSpline.ours(*tck)(x, y, dx, dy)
+    if x.shape[0] != 1:
+        return found
+    return found[0] if y.shape[0] != 1 else found[0][0]
+
+
+class _Made(BivariateSpline):
+    """A spline that SciPy makes of numbers, for places that are traced."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        original: Any = type(self).original
+        if holds((args, kwargs), is_traced):
+            refuse(original, "it is fitted to numbers, outside of traced functions")
+        made = original(*args, **kwargs)
+        super().__init__(*made.tck, *made.degrees)
+
+
+class SmoothBivariateSpline(_Made, of=scipy.interpolate.SmoothBivariateSpline):
+    """A smooth surface near points, as ``scipy.interpolate.SmoothBivariateSpline``."""
+
+
+class LSQBivariateSpline(_Made, of=scipy.interpolate.LSQBivariateSpline):
+    """The surface of given knots near points, as ``scipy.interpolate.LSQBivariateSpline``."""
+
+
+class SphereBivariateSpline(
+    BivariateSpline, of=scipy.interpolate.RectSphereBivariateSpline.__base__
+):
+    """A spline over angles: SciPy's base of all splines on a sphere.
+
+    It is nan where the angle from the pole is not between 0 and pi, which SciPy refuses.
+    """
+
+    def __call__(
+        self, theta: Any, phi: Any, dtheta: int = 0, dphi: int = 0, grid: bool = True
+    ) -> Any:
+        """Return values or derivatives, on the grid of the angles or at pairs of them."""
+        theta, phi = floats(theta), floats(phi)
+        theta = np.where((theta >= 0) & (theta <= np.pi), theta, np.nan)
+        return super().__call__(theta, phi, dtheta, dphi, grid)
+
+    def ev(self, theta: Any, phi: Any, dtheta: int = 0, dphi: int = 0) -> Any:
+        """Return values or derivatives at pairs of angles."""
+        return self(theta, phi, dtheta, dphi, grid=False)
+
+
+class SmoothSphereBivariateSpline(
+    _Made, SphereBivariateSpline, of=scipy.interpolate.SmoothSphereBivariateSpline
+):
+    """A smooth function near points on a sphere, as SciPy's class of the name."""
+
+
+class LSQSphereBivariateSpline(
+    _Made, SphereBivariateSpline, of=scipy.interpolate.LSQSphereBivariateSpline
+):
+    """The function of given knots near points on a sphere, as SciPy's class of the name."""
+
+
+class RectSphereBivariateSpline(
+    _Made, SphereBivariateSpline, of=scipy.interpolate.RectSphereBivariateSpline
+):
+    """The function through values on a grid of a sphere, as SciPy's class of the name."""
+
 
 class RectBivariateSpline(BivariateSpline, of=scipy.interpolate.RectBivariateSpline):
     """The spline through values on a grid, as ``scipy.interpolate.RectBivariateSpline``.
@@ -403,8 +516,16 @@ class RectBivariateSpline(BivariateSpline, of=scipy.interpolate.RectBivariateSpl
         self, x: Any, y: Any, z: Any, bbox: Any = None, kx: int = 3, ky: int = 3, s: Any = 0,
         maxit: int = 20,
     ) -> None:  # fmt: skip
-        if bbox is not None or s != 0:
-            refuse_option("RectBivariateSpline", "s", s, "s=0, and no bbox")
+        given = (x, y, z, s) if bbox is None else (x, y, z, s, bbox)
+        if not holds(given, is_traced):
+            more = {} if bbox is None else {"bbox": bbox}
+            made = scipy.interpolate.RectBivariateSpline(x, y, z, kx=kx, ky=ky, s=s, **more)
+            super().__init__(*made.tck, *made.degrees)
+            return
+        if bbox is not None:
+            refuse_option("RectBivariateSpline", "bbox", bbox, "no bbox, where data are traced")
+        if holds(s, is_traced) or s != 0:
+            refuse_option("RectBivariateSpline", "s", s, "s=0, where data are traced")
         by_x = spline_through(x, z, kx)
         by_y = spline_through(y, by_x.c, ky, axis=1)
         super().__init__(by_x.t, by_y.t, by_y.c.T, kx, ky)

@@ -47,10 +47,12 @@ def solve_bvp(given: dict[str, Any]) -> Any:
 
     Notes
     -----
-    In traced code (under ``sg.grad``, ``sg.vmap``, ``sg.compile``) the mesh stays as it is given,
-    since it cannot grow there: ``x`` of the result is the same mesh. Where the solution is not
-    one to the tolerance ``tol``, ``success`` is False, ``status`` says why and ``y``, ``p``,
-    ``yp`` and ``sol`` are nan: 1, that takes more nodes (``rms_residuals`` says where); 2, the
+    In traced code (under ``sg.grad``, ``sg.vmap``, ``sg.compile``) ``x`` of the result is the mesh
+    that is given. Where that is too coarse for the tolerance ``tol``, each interval is divided
+    into 4, 16 or at most 64, and ``sol`` has all nodes; under ``sg.vmap`` and in bodies of loops
+    none are added. Where the solution is not one to ``tol``, ``success`` is False, ``status`` says
+    why and ``y``, ``p``, ``yp`` and ``sol`` are nan: 1, that takes more nodes (``rms_residuals``
+    says where); 2, the
     system is singular; 3, no solution was found from this start. Derivatives are by what ``fun``
     and ``bc`` close over and by the mesh: those of the implicit function theorem for the
     equations of collocation. Each column of what ``fun`` returns has to depend on that of its

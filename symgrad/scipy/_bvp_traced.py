@@ -1,4 +1,4 @@
-"""Boundary value problems in traced code: collocation on the mesh that is given.
+"""Boundary value problems in traced code: collocation on the mesh that is given, or parts of it.
 
 SciPy's equations: a cubic in each interval that has the right slopes at both ends and in the
 middle. Nodes are taken from both ends in turn, 0, m-1, 1, m-2, ...: then the conditions concern
@@ -25,6 +25,7 @@ from .._api._implicit import root_at
 from .._api._transforms import vmap
 from .._ops.np_common import is_traced
 from .._trace import Traced, as_node
+from .._trace._examples import decided
 from .._trace._namespace import holds
 from ..errors import UnsupportedError
 from ._ode_structure import Band
@@ -38,6 +39,9 @@ MESSAGE = (
 
 #: Newton's steps, halvings of each, and the change of the unknowns after which there are no more.
 STEPS, HALVINGS, CLOSE = 50, 6, 1e-10
+
+#: Into how many parts each interval is divided where the mesh is too coarse, and at most in all.
+PARTS, MOST_PARTS = 4, 64
 
 
 class Problem:
@@ -200,7 +204,10 @@ def solve_bvp(
     fun: Callable[..., Any], bc: Callable[..., Any], x: Any, y: Any, p: Any = None, S: Any = None,
     tol: Any = 1e-3, bc_tol: Any = None, **_: Any,
 ) -> OptimizeResult:  # fmt: skip
-    """Solve a boundary value problem on the mesh that is given."""
+    """Solve a boundary value problem on the mesh that is given, or one with more nodes.
+
+    Results are those at the nodes that are given; the spline has all.
+    """
     mesh = None if holds(x, is_traced) else np.asarray(x, dtype=float)
     x, y = _real("x", x), _real("y", y)
     guess = _real("p", () if p is None else p)
@@ -216,38 +223,77 @@ def solve_bvp(
             f"`y` is expected to have {x.shape[0]} columns, but actually has {y.shape[1]}."
         )
     n, k = _count("states", y.shape[0]), _count("parameters", guess.shape[0])
-    problem = Problem(fun, bc, x, _singular(S, n), n, k)
-    more = (guess,) if k else ()
-    start = problem.unknowns(*(stop_gradient(Traced(as_node(a))) for a in (y, *more)))
-    end = _newton(problem, start)
-
-    def judged(u: Any) -> tuple[Any, ...]:
-        """Return SciPy's residuals, with the functions called for all columns at once."""
-        y, *p = _first(problem.parts(u))
-        gaps, f, inside = problem.gaps(y, tuple(p), tuple(p), problem.slopes)
-        h = np.diff(x)
-        met = np.all(np.abs(gaps) < 2 / 3 * h * 5e-2 * tol * (1 + np.abs(inside)))
-        met &= np.all(np.abs(problem.conditions(y, *p)) < (tol if bc_tol is None else bc_tol))
-        spline = CubicHermiteSpline.ours(x, y, f, axis=1)
-        # Lobatto's rule with five points; at both ends there is nothing left.
-        sums = 32 / 45 * np.sum((1.5 * gaps / h / (1 + np.abs(inside))) ** 2, axis=0)
-        for side in (-0.5, 0.5):
-            t = x[:-1] + 0.5 * h + side * h * (3 / 7) ** 0.5
-            f = problem.slopes(t, spline(t), *p)
-            sums = sums + 49 / 90 * np.sum(((spline(t, 1) - f) / (1 + np.abs(f))) ** 2, axis=0)
-        return met, np.sqrt(0.5 * sums)
-
-    met, rms = map(stop_gradient, judged(end.u))
-    failed = np.where(end.singular, 2, 3)
-    status = np.where(met, np.where(np.all(rms <= tol), 0, 1), failed)
+    more: tuple[Any, ...] = (guess,) if k else ()
+    limit = tol if bc_tol is None else bc_tol
+    matrix = _singular(S, n)
+    nodes, parts = x, 1
+    while True:
+        problem = Problem(fun, bc, nodes, matrix, n, k)
+        start = problem.unknowns(*(stop_gradient(Traced(as_node(a))) for a in (y, *more)))
+        end = _newton(problem, start)
+        met, rms = map(stop_gradient, _judged(problem, end.u, tol, limit))
+        status = np.where(met, np.where(np.all(rms <= tol), 0, 1), np.where(end.singular, 2, 3))
+        # A decision by the numbers of the call, which is traced again where it would be another.
+        if parts >= MOST_PARTS or not decided((status == 1).node, bool):
+            break
+        coarse, *rest = _first(problem.parts(end.u))
+        more, spline = tuple(rest), _spline(problem, coarse, *rest)
+        parts, nodes = parts * PARTS, _refined(nodes)
+        y = spline(nodes)
     ok = status == 0
     u = root_at(problem.residual, end.u, ok, solving=problem.solving)
-    y, *p = _first(problem.parts(u))
-    yp = problem.slopes(x, y, *p)
+    states, *p = _first(problem.parts(u))
+    spline = _spline(problem, states, *p)
     return OptimizeResult(
-        sol=CubicHermiteSpline.ours(x, y, yp, axis=1), p=p[0] if p else None, x=x, y=y, yp=yp,
-        rms_residuals=rms, niter=end.steps, status=status, message=MESSAGE, success=ok,
+        sol=spline, p=p[0] if p else None, x=x, y=_at_mesh(states, parts),
+        yp=_at_mesh(problem.slopes(nodes, states, *p), parts), rms_residuals=_worst(rms, parts),
+        niter=end.steps, status=status, message=MESSAGE, success=ok,
     )  # fmt: skip
+
+
+def _spline(problem: Problem, y: Any, *p: Any) -> Any:
+    return CubicHermiteSpline.ours(problem.x, y, problem.slopes(problem.x, y, *p), axis=1)
+
+
+def _judged(problem: Problem, u: Any, tol: Any, limit: Any) -> tuple[Any, ...]:
+    """Return whether the equations are met, and SciPy's residuals of the intervals.
+
+    The functions are called for all columns at once.
+    """
+    y, *p = _first(problem.parts(u))
+    gaps, f, inside = problem.gaps(y, tuple(p), tuple(p), problem.slopes)
+    x, h = problem.x, np.diff(problem.x)
+    met = np.all(np.abs(gaps) < 2 / 3 * h * 5e-2 * tol * (1 + np.abs(inside)))
+    met &= np.all(np.abs(problem.conditions(y, *p)) < limit)
+    spline = CubicHermiteSpline.ours(x, y, f, axis=1)
+    # Lobatto's rule with five points; at both ends there is nothing left.
+    sums = 32 / 45 * np.sum((1.5 * gaps / h / (1 + np.abs(inside))) ** 2, axis=0)
+    for side in (-0.5, 0.5):
+        t = x[:-1] + 0.5 * h + side * h * (3 / 7) ** 0.5
+        f = problem.slopes(t, spline(t), *p)
+        sums = sums + 49 / 90 * np.sum(((spline(t, 1) - f) / (1 + np.abs(f))) ** 2, axis=0)
+    return met, np.sqrt(0.5 * sums)
+
+
+# ---------------------------------------------------------------- more nodes
+
+
+def _refined(x: Any) -> Any:
+    """Return a mesh with PARTS intervals for each."""
+    steps = np.diff(x)[:, np.newaxis] * (np.arange(PARTS) / PARTS)
+    return np.concatenate([np.reshape(x[:-1, np.newaxis] + steps, (-1,)), x[-1:]])
+
+
+def _at_mesh(columns: Any, parts: int) -> Any:
+    """Return the columns at the nodes of the mesh that was refined."""
+    if parts == 1:
+        return columns
+    inner = np.reshape(columns[:, :-1], (columns.shape[0], -1, parts))[:, :, 0]
+    return np.concatenate([inner, columns[:, -1:]], axis=1)
+
+
+def _worst(rms: Any, parts: int) -> Any:
+    return rms if parts == 1 else np.max(np.reshape(rms, (-1, parts)), axis=1)
 
 
 def _real(name: str, value: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._api._control import while_loop
-from .._api._custom import stop_gradient
+from .._api._custom import custom_jvp, stop_gradient
 from .._api._implicit import root_at
 from .._ops.np_common import as_array
 
@@ -222,3 +222,16 @@ def box_of(lower: Any, upper: Any, n: Any) -> Box | None:
 def inverse(matrix: Any) -> Any:
     """Return the inverse of a small matrix by columns: LAPACK's own takes threads for nothing."""
     return np.stack([np.linalg.solve(matrix, e) for e in np.eye(matrix.shape[0])], axis=1)
+
+
+@custom_jvp
+def where_smooth(x: Any, smooth: Any, *by: Any) -> Any:
+    """Return x, whose derivatives are nan unless ``smooth``: also those by what decided on it."""
+    return x + 0.0
+
+
+@where_smooth.defjvp
+def _(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    x, smooth, *by = primals
+    moved = tangents[0] + sum(np.where(smooth, 0.0, np.sum(t)) for t in tangents[2:])
+    return where_smooth(x, smooth, *by), np.where(smooth, moved, np.nan * moved)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.special as special
 
+from .._api._custom import custom_jvp, stop_gradient
 from .._forks import cached_property
 from .._op import refuse
 from .._ops.np_common import as_array, is_traced
@@ -142,6 +143,17 @@ MOMENTS: dict[str, Moments] = {
 
 
 Formula = Callable[..., Any]
+
+
+@custom_jvp
+def _with_derivative(value: Any, other: Any) -> Any:
+    """Return ``value``, with the derivative of ``other``."""
+    return value + 0.0 * np.zeros_like(other)
+
+
+@_with_derivative.defjvp
+def _of_other(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    return _with_derivative(*primals), tangents[1]
 
 
 class Distribution:
@@ -295,7 +307,13 @@ class Distribution:
             result = self.formulas[name](only(allowed, x), *shapes)
             if self.ends is not None:
                 at_0, at_1 = self.ends if name == "ppf" else self.ends[::-1]
-                result = np.where(x == 0, at_0, np.where(x == 1, at_1, result))
+                end = np.where(x == 0, at_0, at_1)
+                if is_traced(x):  # it does not move with the shapes, but the share may move
+                    held = self.formulas[name](only(allowed, x), *map(stop_gradient, shapes))
+                    far = np.where(x == 0, np.log(x), -np.log1p(-x))
+                    held = np.where(np.isinf(end), far if name == "ppf" else -far, held)
+                    end = _with_derivative(end, held)
+                result = np.where((x == 0) | (x == 1), end, result)
             return result * scale + only(allowed & good, loc)
         z = (x - loc) / scale
 
@@ -318,6 +336,11 @@ class Distribution:
         value = formula(np.where(inside, z, safe))
         below, above = _OUTSIDE[name]
         outside = below if below == above else np.where(z < safe, below, above)
+        corners = [] if self.corner is None else [self.corner(z, *shapes)]
+        corners += [z == at for at in self.ends or () if math.isfinite(at)]
+        if corners and math.inf in (-below, -above):  # not flat, as it is outside
+            end = functools.reduce(np.logical_or, corners) & np.isinf(outside)
+            outside = np.where(end, _with_derivative(outside, only(~end, z)), outside)
         return np.where(inside, value, outside)
 
     def _parameters(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -110,8 +110,9 @@ BETA = complete(
     isf=lambda q, a, b: special.betainccinv(a, b, q),
 )  # fmt: skip
 UNIFORM = complete(
-    logpdf=lambda u: 0.0 * u, cdf=lambda u: u, sf=lambda u: 1.0 - u, ppf=lambda q: q,
-    isf=lambda q: 1.0 - q,
+    # not 0*u, which is 0 for good
+    logpdf=lambda u: np.where(np.isnan(u), u, 0.0), cdf=lambda u: u, sf=lambda u: 1.0 - u,
+    ppf=lambda q: q, isf=lambda q: 1.0 - q,
 )  # fmt: skip
 
 DISTRIBUTIONS: dict[str, Distribution] = {}

@@ -29,15 +29,12 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
         (REFUSED, "quad, quad_vec, nquad, tanhsinh and fixed_quad are traced", "*"),
     ],
     "interpolate": [
-        (PASSED, "makes a spline outside, which is read inside by its knots and coefficients", """
-            SmoothBivariateSpline LSQBivariateSpline
-        """),
         (PASSED, "makes knots and coefficients outside; splev and BSpline are traced", """
             splprep make_smoothing_spline make_splrep
             make_splprep generate_knots bisplrep
         """),
         (REFUSED, "griddata, RBFInterpolator and RegularGridInterpolator are traced", """
-            CloughTocher2DInterpolator Rbf interp2d
+            CloughTocher2DInterpolator Rbf interp2d NdBSpline NdPPoly
         """),
         (REFUSED, "BSpline and PPoly are traced, with derivative and antiderivative", "*"),
     ],
@@ -74,7 +71,7 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
             KrylovJacobian BroydenFirst
         """),
         (REFUSED, "minimize is traced", """
-            fmin fmin_cobyla fmin_powell fmin_slsqp fmin_tnc golden bracket line_search
+            fmin_cobyla fmin_powell fmin_slsqp fmin_tnc golden bracket line_search
         """),
         (REFUSED, "root and root_scalar are traced", """
             anderson broyden1 broyden2 diagbroyden excitingmixing linearmixing

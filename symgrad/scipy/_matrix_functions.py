@@ -15,11 +15,12 @@ import scipy.linalg
 
 from .. import numpy as traced_numpy
 from .._api._control import while_loop
+from .._api._custom import custom_jvp, stop_gradient
 from .._api._implicit import implicit_root
 from .._ops.factorizations import rounding
+from .._ops.logic import unknown
 from .._ops.np_common import is_traced
 from .._trace._namespace import version
-from ..errors import UnsupportedError
 from ._matrix_equations import require_square
 from ._replacing import doubles, floats, refuse_option, replaces, require_lengths
 
@@ -32,8 +33,6 @@ _NODES, _SHARES = np.polynomial.legendre.leggauss(8)
 def _square(a: Any, name: str) -> Any:
     a = floats(a)
     require_square(a, name, 2)
-    if a.dtype.kind == "c" and name in ("sqrtm", "logm", "fractional_matrix_power"):
-        raise UnsupportedError(f"{name}: traced are real matrices")
     return a
 
 
@@ -75,29 +74,57 @@ def _logarithm(a: Any) -> Any:
     return np.where(off <= 0.25, total * 2.0**k, np.nan)
 
 
+@custom_jvp
+def _root_without_derivative(a: Any) -> Any:
+    """Return the root of a symmetric matrix that may be singular: the derivative is infinite."""
+    w, v = np.linalg.eigh(a)
+    return (v * np.sqrt(np.where(np.abs(w) <= rounding(w), 0.0, w))) @ v.T
+
+
+@_root_without_derivative.defjvp
+def _not_known(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    return _root_without_derivative(*primals), unknown(primals[0], tangents[0])
+
+
 def _root_or_symmetric(a: Any) -> Any:
     """Return the principal root, also that of a singular matrix if it is symmetric."""
-    w, v = np.linalg.eigh(a)
-    w = np.where(np.abs(w) <= rounding(w), 0.0, w)
-    found, by_vectors = _root(a), (v * np.sqrt(w)) @ v.T
-    return np.where(np.all(a == a.T) & np.isnan(found), by_vectors, found)
+    found = implicit_root(lambda x, a: x @ x - a, _root)(a)
+    singular = stop_gradient(np.all(a == a.T) & np.any(np.isnan(found)))
+    return np.where(singular, _root_without_derivative(a), found)
+
+
+def _of_real_or_complex(
+    a: Any, of_real: Callable[[Any], Any], of_numbers: Callable[[Any], Any]
+) -> Any:
+    """Return a function of a matrix; of a complex one by its parts as blocks of a real one.
+
+    That has both each eigenvalue and its conjugate. Where an eigenvalue is negative, the function
+    has no real value of the blocks, and is that of the eigenvalues between the vectors.
+    """
+    if a.dtype.kind != "c":
+        return of_real(a)
+    n = a.shape[0]
+    found = of_real(np.block([[a.real, -a.imag], [a.imag, a.real]]))
+    w, v = np.linalg.eig(a)
+    by_vectors = np.linalg.solve(v.T, (v * of_numbers(w)).T).T
+    return np.where(np.isnan(found[:n, :n]), by_vectors, found[:n, :n] + 1j * found[n:, :n])
 
 
 @replaces(scipy.linalg.sqrtm)
 def sqrtm(A: Any) -> Any:
-    """Principal root of a real matrix; nan where an eigenvalue is negative.
+    """Principal root of a matrix; nan where an eigenvalue of a real one is negative.
 
-    Nan also where one is 0, unless the matrix is symmetric. The root has no derivative there.
+    Nan also where one is 0, unless the matrix is symmetric: the root has no derivative there, and
+    its derivative is nan.
     """
-    a = _square(A, "sqrtm")
-    return implicit_root(lambda x, a: x @ x - a, _root_or_symmetric)(a)
+    return _of_real_or_complex(_square(A, "sqrtm"), _root_or_symmetric, np.sqrt)
 
 
 @replaces(scipy.linalg.logm)
 def logm(A: Any) -> Any:
-    """Principal logarithm of a real matrix; nan where an eigenvalue is 0 or negative."""
-    a = _square(A, "logm")
-    return implicit_root(lambda x, a: _expm(x) - a, _logarithm)(a)
+    """Principal logarithm of a matrix; nan where an eigenvalue is 0, or negative of a real one."""
+    logarithm = implicit_root(lambda x, a: _expm(x) - a, _logarithm)
+    return _of_real_or_complex(_square(A, "logm"), logarithm, np.log)
 
 
 @replaces(scipy.linalg.fractional_matrix_power)

@@ -1,4 +1,4 @@
-"""``minimize`` and ``minimize_scalar`` in traced code: Newton's method, and Brent's."""
+"""``minimize`` and ``minimize_scalar`` in traced code: Newton's method, simplices, and Brent's."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from ._descent import (
 from ._fits_traced import MESSAGE, vector
 from ._given import as_tuple
 from ._roots_traced import Function, function_of_numbers
+from ._simplex import nelder_mead
 
 #: All that go along the gradient: in traced code they are one method, Newton's.
 METHODS = frozenset(
@@ -43,7 +44,7 @@ METHODS = frozenset(
 CONSTRAINED = frozenset(("slsqp", "trust-constr"))
 
 #: Those that take bounds.
-BOUNDED = CONSTRAINED | {"l-bfgs-b", "tnc"}
+BOUNDED = CONSTRAINED | {"l-bfgs-b", "tnc", "nelder-mead"}
 
 
 def minimize(
@@ -51,10 +52,13 @@ def minimize(
     bounds: Any = None, constraints: Any = (), tol: Any = None, options: Any = None, **_: Any,
 ) -> Any:  # fmt: skip
     """Minimise a function of a vector."""
-    if method is not None and str(method).lower() not in METHODS:
+    name = str(method).lower()
+    if method is not None and name not in METHODS and name != "nelder-mead":
         raise UnsupportedError(
-            f"minimize: in traced code there is Newton's method with exact derivatives, which "
-            f"stands for 'BFGS', 'L-BFGS-B', 'trust-exact' and the like, not for {method!r}"
+            f"minimize cannot be traced with method={method!r}. Write instead: "
+            "method='Nelder-Mead', which needs no derivatives either, or leave it out for Newton's "
+            "method with exact derivatives, which stands for 'BFGS', 'L-BFGS-B', 'trust-exact' and "
+            "the like"
         )
     if constraints and method is not None and str(method).lower() not in CONSTRAINED:
         warn_user(f"Method {method} cannot handle constraints.", RuntimeWarning)
@@ -82,7 +86,9 @@ def minimize(
     if start.ndim != 1:
         raise ValueError("'x0' must only have one dimension.")
     n = start.shape[0]
-    box = None if bounds is None else box_of(*_ends(bounds, n), n)
+    box = None if bounds is None else box_of(*ends_of_pairs(bounds, n), n)
+    if name == "nelder-mead":
+        return nelder_mead(value, stop_gradient(start), box, tol, given)
     level = given.get("gtol", 1e-5 if tol is None else tol)
     most = given.get("maxiter") or 200 * n
     conditions = conditions_of(constraints, start, box) if constraints else None
@@ -118,7 +124,7 @@ def _number(value: Any) -> Any:
     return np.reshape(found, ()) if found.ndim else found
 
 
-def _ends(bounds: Any, n: int) -> tuple[Any, Any]:
+def ends_of_pairs(bounds: Any, n: int) -> tuple[Any, Any]:
     """Return lower and upper bounds, of SciPy's object or of pairs."""
     if isinstance(bounds, scipy.optimize.Bounds):
         return bounds.lb, bounds.ub

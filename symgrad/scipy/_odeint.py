@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -49,7 +50,9 @@ def odeint(
     args, full_output, rtol, atol, h0, hmax, mxstep, tfirst:
         As SciPy's.
     Dfun, col_deriv, ml, mu, hmin, ixpr, mxhnil, mxordn, mxords, printmessg:
-        As SciPy's; not looked at in traced code, where the Jacobian is exact. ``tcrit`` is refused.
+        As SciPy's; not looked at in traced code, where the Jacobian is exact.
+    tcrit:
+        Times that no step passes over, of shape (k,), where the right-hand side may jump.
 
     Returns
     -------
@@ -79,8 +82,6 @@ def odeint(
         return scipy.integrate.odeint(func, y0, t, args, *options) if found is None else found
     if not isinstance(args, tuple):
         raise TypeError("Extra arguments must be in a tuple.")
-    if tcrit is not None:
-        refuse_option("odeint", "tcrit", tcrit, "an odeint for each of the parts")
     times, start = floats(t), np.atleast_1d(floats(y0))
     if start.ndim != 1:
         raise ValueError("Initial condition y0 must be one-dimensional.")
@@ -91,19 +92,43 @@ def odeint(
             "The values in t must be monotonically increasing or monotonically decreasing; "
             "repeated values are allowed."
         )
+    parts = [((times[0], times[-1]), times, slice(None))] if tcrit is None else _parts(t, tcrit)
     asked = {"first_step": h0, "max_step": hmax, "max_steps": mxstep * int(times.shape[0])}
     control = _control(rtol, atol, asked)
 
     def traced(func: Callable[..., Any]) -> Any:
-        slope = _slope(func, tfirst)
-        span = times[0], times[-1]
-        found = solve_traced(slope, span, start, "Rodas5P", times, False, args, control)
-        y = np.transpose(found.y)
+        slope, state, rows, nfe, nje = _slope(func, tfirst), start, [], 0, 0
+        for span, asked, places in parts:
+            found = solve_traced(slope, span, state, "Rodas5P", asked, False, args, control)
+            rows.append(np.transpose(found.y)[places])
+            state, nfe, nje = found.y[:, -1], nfe + found.nfev, nje + found.njev
+        y = rows[0] if len(rows) == 1 else np.concatenate(rows)
         if not full_output:
             return y
-        return y, {"nfe": found.nfev, "nje": found.njev, "message": found.message}
+        return y, {"nfe": nfe, "nje": nje, "message": found.message}
 
     return traceable(traced, func, scipy.integrate.odeint, y0, t, args, *options)
+
+
+def _parts(t: Any, tcrit: Any) -> list[tuple[tuple[float, float], Any, Any]]:
+    """Return spans between critical times, different times in each, and which of them are asked.
+
+    A time at the end of a span is of that one, and the last of its times is its end.
+    """
+    if holds_traced((t, tcrit)):
+        refuse_option("odeint", "tcrit", tcrit, "times and critical times that are numbers")
+    times, critical = np.asarray(t, float), np.atleast_1d(np.asarray(tcrit, float))
+    way = 1.0 if times[-1] >= times[0] else -1.0
+    inside = critical[(way * critical > way * times[0]) & (way * critical < way * times[-1])]
+    cuts = [times[0], *(way * np.unique(way * inside)), times[-1]]
+    found = []
+    for k, (a, b) in enumerate(itertools.pairwise(cuts)):
+        own = times[(way * times > way * a) & (way * times <= way * b)]
+        if k == 0:
+            own = np.concatenate([times[times == a], own])
+        asked = way * np.unique(way * np.append(own, b))
+        found.append(((a, b), asked, np.searchsorted(way * asked, way * own)))
+    return found
 
 
 def _slope(func: Callable[..., Any], tfirst: bool) -> Callable[..., Any]:

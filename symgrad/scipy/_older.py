@@ -30,6 +30,13 @@ from ._replacing import floats, replaces
 _MORE = ("full_output", "retall", "eqcons", "ieqcons", "f_eqcons", "f_ieqcons")
 
 
+#: Options of ``minimize`` by the names that the older functions have for them.
+_LIMITS = {
+    "maxiter": "maxiter", "maxfun": "maxfev", "xtol": "xatol", "ftol": "fatol",
+    "initial_simplex": "initial_simplex",
+}  # fmt: skip
+
+
 def _like(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
     """Return a minimiser of SciPy's, ``traced(function, arguments)`` of traced values."""
     function = next(iter(inspect.signature(original).parameters))
@@ -49,7 +56,7 @@ def _like(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[
 def _of_vectors(name: str, method: str) -> Callable[..., Any]:
     def traced(f: Any, given: Any) -> Any:
         both = name == "fmin_l_bfgs_b" and not given.get("approx_grad") and not given.get("fprime")
-        limits = {k: v for k, v in given.items() if k == "maxiter" and v}
+        limits = {_LIMITS[k]: v for k, v in given.items() if k in _LIMITS and v is not None}
         found = _minimize_traced.minimize(
             f, given["x0"], given.get("args", ()), method, both or None, given.get("bounds"),
             options=limits,
@@ -61,6 +68,7 @@ def _of_vectors(name: str, method: str) -> Callable[..., Any]:
     return _like(getattr(scipy.optimize, name), traced)
 
 
+fmin = _of_vectors("fmin", "Nelder-Mead")
 fmin_bfgs = _of_vectors("fmin_bfgs", "BFGS")
 fmin_cg = _of_vectors("fmin_cg", "CG")
 fmin_ncg = _of_vectors("fmin_ncg", "Newton-CG")

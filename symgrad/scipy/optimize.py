@@ -10,7 +10,8 @@ SciPy's own.
 In functions that are traced themselves they, ``minimize_scalar``, ``brentq``, ``brenth``,
 ``ridder`` and ``bisect`` are loops of the program, which the implicit function theorem
 differentiates, and so are ``fixed_point``, ``toms748``, ``nnls``, ``lsq_linear``, ``fminbound``,
-``brent``, ``fmin_bfgs`` and its kin. A solution that is none is nan there.
+``brent``, ``fmin``, ``fmin_bfgs`` and the like.
+A solution that is none is nan there.
 
 Examples
 --------
@@ -46,11 +47,13 @@ from ._fits import (
 )
 from ._given import given_numbers
 from ._linear_fits import lsq_linear, nnls
+from ._linear_programs import linprog
 from ._minimize import NonlinearConstraint, minimize, minimize_scalar
 from ._older import (
     approx_fprime,
     brent,
     fixed_point,
+    fmin,
     fmin_bfgs,
     fmin_cg,
     fmin_l_bfgs_b,
@@ -69,6 +72,7 @@ __all__ = [
     "brentq",
     "curve_fit",
     "fixed_point",
+    "fmin",
     "fmin_bfgs",
     "fmin_cg",
     "fmin_l_bfgs_b",
@@ -78,6 +82,7 @@ __all__ = [
     "least_squares",
     "leastsq",
     "linear_sum_assignment",
+    "linprog",
     "lsq_linear",
     "minimize",
     "minimize_scalar",

@@ -174,8 +174,11 @@ def power_over(k: Any, log: Any) -> Any:
     power = k * log
     near = np.abs(power) < 1
     small, safe = np.where(near, power, 0.0), np.where(k == 0, 1.0, k)
-    # Of infinity, too, the limit -1/k has a derivative by k.
-    away = np.where(k == 0, log, np.expm1(np.maximum(safe * log, -800.0)) / safe)
+    away = np.where(k == 0, log, np.expm1(safe * log) / safe)
+    # Of infinity, too, the limit -1/k has a derivative by k; by the logarithm it is a zero that
+    # comes of its value, and times infinity not known.
+    far = power == -np.inf
+    away = np.where(far, np.exp(-np.abs(log)) - 1.0 / np.where(far, safe, 1.0), away)
     return np.where(near, log * sc.exprel(small), away)
 
 

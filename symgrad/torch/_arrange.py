@@ -260,7 +260,7 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 
 @example("torch.masked_fill(x, x > 2, 0.0)", "tensor([[0., 1.],\n        [2., 0.]])")
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    """Return the elements, of their own type, with a number where the mask holds."""
+    """Return the elements, in their type, with a number where the mask holds."""
     filled = np.where(mask, value, input)
     return filled if filled.dtype == input.dtype else filled.astype(input.dtype)
 

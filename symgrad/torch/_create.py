@@ -49,7 +49,7 @@ def tensor(
     requires_grad:
         Whether derivatives by the tensor are wanted.
     name:
-        What it is called in formulas and pictures.
+        The name in formulas and pictures.
 
     Returns
     -------

@@ -152,7 +152,7 @@ _reciprocal = _elementwise("reciprocal", np.reciprocal)
 
 @example("torch.reciprocal(torch.tensor([2, -4]))", "tensor([ 0.5000, -0.2500])")
 def reciprocal(input: Any) -> Any:
-    """Return one over each element, of whole numbers, too (NumPy's has no fractions there)."""
+    """Return one over each element, also of integers (for which NumPy's has no fractions)."""
     return _reciprocal(input) if np.result_type(input).kind == "f" else 1.0 / input
 
 

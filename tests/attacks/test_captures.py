@@ -607,6 +607,8 @@ def test_captures(attack: Any) -> None:
         with case, np.errstate(all="ignore"), warnings.catch_warnings():
             # Counters that traces themselves change are given up, which is said once.
             warnings.filterwarnings("ignore", ".*is not looked at any more", CaptureWarning)
+            # A batch has no one value for them.
+            warnings.filterwarnings("ignore", ".*which is undone", CaptureWarning)
             rng, name = case.rng, f"captures_{case.number}"
             sys.modules[name] = module = ModuleType(name)
             chosen, changes = build(rng, module)

@@ -195,6 +195,70 @@ STATEMENTS: dict[str, tuple[str, str]] = {
          "        cls.mean = 0.9 * cls.mean + 0.1 * v\nk$ = K$()"),
         "k$.add(np.mean(x))\ntotal = total + k$.mean * {r} + K$.mean",
     ),
+    "class attribute, inherited": (
+        ("class H$:\n    mean = {r}\n    @classmethod\n    def add(cls, v):\n"
+         "        cls.mean = 0.9 * cls.mean + 0.1 * v\nclass J$(H$):\n    pass\nj$ = J$()"),
+        "j$.add(np.mean(x))\ntotal = total + j$.mean * {r} + H$.mean",
+    ),
+    "class array, inherited": (
+        ("class H$:\n    mean = np.ones(2)\n    @classmethod\n    def add(cls, v):\n"
+         "        cls.mean = 0.9 * cls.mean + 0.1 * v\nclass J$(H$):\n    pass\nj$ = J$()"),
+        "j$.add(x[0])\ntotal = total + np.sum(J$.mean)",
+    ),
+    "default of the class": (
+        "class H$:\n    mean = {r}\nh$ = H$()",
+        "h$.mean = 0.9 * h$.mean + 0.1 * np.mean(x)\ntotal = total + h$.mean",
+    ),
+    "default of the class, by the dictionary": (
+        "class H$:\n    mean = {r}\nh$ = H$()",
+        "h$.__dict__['mean'] = 0.9 * h$.mean + 0.1 * np.mean(x)\ntotal = total + h$.mean",
+    ),
+    "default of the metaclass": (
+        "class M$(type):\n    mean = {r}\nclass H$(metaclass=M$):\n    pass",
+        "H$.mean = 0.9 * H$.mean + 0.1 * np.mean(x)\ntotal = total + H$.mean",
+    ),
+    "attribute that is made": (
+        "b$ = Box()",
+        ("b$.mean = 0.9 * getattr(b$, 'mean', {r}) + 0.1 * np.mean(x)\n"
+         "total = total + b$.mean"),
+    ),
+    "attribute that comes and goes": (
+        "class H$:\n    mean = {r}\nh$ = H$()",
+        ("if 'mean' in vars(h$):\n    total = total * h$.mean\n    del h$.mean\n"
+         "else:\n    total = total + h$.mean\n    h$.mean = np.mean(x)"),
+    ),
+    "global name that is made": (
+        "",
+        ("global g$\ng$ = 0.9 * globals().get('g$', {r}) + 0.1 * np.mean(x)\n"
+         "total = total + g$"),
+    ),
+    "global name that is missing": (
+        "",
+        ("global g$\ntry:\n    g$ = 0.9 * g$ + 0.1 * np.mean(x)\nexcept NameError:\n"
+         "    g$ = {r}\ntotal = total + g$"),
+    ),
+    "entry of the first map": (
+        "base$ = dict(m={r})\nd$ = collections.ChainMap({}, base$)",
+        "d$['m'] = 0.9 * d$['m'] + 0.1 * np.mean(x)\ntotal = total + d$['m'] + base$['m']",
+    ),
+    "entry with a default": (
+        "d$ = collections.defaultdict(float)",
+        "d$['m'] += np.mean(x)\ntotal = total + d$['m']",
+    ),
+    "descriptor": (
+        ("class D$:\n    def __get__(self, o, t=None):\n        return getattr(o, '_m', {r})\n"
+         "    def __set__(self, o, v):\n        o._m = v\nclass H$:\n    m = D$()\nh$ = H$()"),
+        "h$.m = 0.9 * h$.m + 0.1 * np.mean(x)\ntotal = total + h$.m",
+    ),
+    "slot that is missing": (
+        "s$ = Below()",
+        "s$.more = 0.9 * getattr(s$, 'more', {r}) + 0.1 * np.mean(x)\ntotal += s$.more",
+    ),
+    "attribute of a function": (
+        "def h$(v):\n    h$.m = 0.9 * getattr(h$, 'm', {r}) + 0.1 * v\n    return h$.m",
+        "total = total + h$(np.mean(x))",
+    ),
+    "bytes": ("y$ = bytearray(2)", "y$[1] = (y$[1] + 3) % 256\ntotal = total + y$[1]"),
     "namespace": ("v$ = types.SimpleNamespace(v={r})", "v$.v = v$.v * 0.5 + total * 0.1"),
     "setattr": ("b$ = Box(value={r})", "setattr(b$, 'value', getattr(b$, 'value') + np.mean(x))"),
     "global float": ("k$ = {r}", "global k$\nk$ = 0.9 * k$ + 0.1 * np.mean(x)\ntotal = total * k$"),

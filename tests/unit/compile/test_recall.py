@@ -27,6 +27,12 @@ M = np.random.default_rng(0).normal(size=(4, 3))
 Z = X + 1j * Y
 
 
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have each compiled function know nothing of others, as if it were another process's."""
+    monkeypatch.setattr("symgrad._api._transforms._share", lambda *_: None)
+
+
 def wave(x: Any, y: Any = 0.5, scale: Any = 1.0) -> Any:
     return np.sum(np.sin(x) * y + np.exp(-x * x)) * scale
 

@@ -53,8 +53,8 @@ def test_an_array_of_many_parts_is_read_once(monkeypatch: pytest.MonkeyPatch) ->
         made.extend(found)
         return found
 
-    real = _values.readers
-    monkeypatch.setattr(_values, "readers", readers)
+    real = _values.Readers
+    monkeypatch.setattr(_values, "Readers", readers)
     x = np.random.default_rng(0).uniform(0.0, 1.0, COUNT)
     lower(sg.grad(decided).program(x))
     assert len(made) < 10 * COUNT

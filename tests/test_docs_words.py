@@ -1,0 +1,162 @@
+"""Pages and public docstrings are in plain English: counts of the forms to avoid only go down.
+
+Each form is a word with a plainer one beside it, or a sentence whose subject comes late. A page may
+have as many as ``ALLOWED`` says. Who rewrites a page lowers its number; new pages have none.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import symgrad as sg
+
+ROOT = Path(__file__).parents[1]
+#: Those that are made by scripts have the words of the ops' records.
+PAGES = [
+    path
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if "<!-- Made by docs/" not in path.read_text(encoding="utf-8")
+]
+
+#: What to avoid, and what to write.
+FORMS = {
+    r"\banew\b": "again",
+    r"\bseldom\b": "rarely",
+    r"\bkin\b": "the related things by name",
+    r"\bbesides\b": "in addition to",
+    r"\bwithout a word\b": "silently",
+    r"\bby (?:it|them)sel(?:f|ves)\b": "automatically, or separately",
+    r"\bmended\b": "fixed",
+    r"\bcarr(?:y|ied|ies) out\b": "execute",
+    r"\bwhole[ -]numbers?\b": "integer",
+    r"\btruth values?\b": "boolean",
+    r"\bof (?:its|their|one's|our|your) own\b": "separate, another, or the owner's name",
+    # "An array of NumPy's", not "the order of NumPy's additions".
+    r"\bof ours\b": "symgrad's",
+    r"\bof (?:NumPy|SciPy|PyTorch|SymPy|symgrad|Numba)'s(?=[.,;:)]| (?:that|is|and)\b)": "X's",
+    r"\bslopes?\b": "derivative",
+    # A sentence, list item or cell whose subject is a clause. Questions are fine.
+    r"(?:^[-*|# \d.]*|[.!?:;|] )What\b[^?\n|]*(?=[.\n|]|$)": "name the subject",
+    r"(?:^[-*|# \d.]*|[.!?] )Of (?:\w+ ){5}": "name the subject first",
+}
+
+#: How many of these forms each page still has.
+ALLOWED: dict[str, int] = {
+    "CONTRIBUTING.md": 2,
+    "SECURITY.md": 4,
+    "architecture.md": 2,
+    "conventions.md": 1,
+    "design/calls.md": 15,
+    "design/chunks.md": 6,
+    "design/complex-numbers.md": 2,
+    "design/dependencies.md": 6,
+    "design/derivatives.md": 22,
+    "design/eager-tensors.md": 6,
+    "design/emission.md": 15,
+    "design/formulas.md": 5,
+    "design/graph.md": 7,
+    "design/loops.md": 16,
+    "design/measuring.md": 3,
+    "design/on-disk.md": 8,
+    "design/ops.md": 9,
+    "design/own-functions.md": 8,
+    "design/planning.md": 11,
+    "design/rewriting.md": 7,
+    "design/rounding.md": 2,
+    "design/solving.md": 20,
+    "design/special-functions.md": 6,
+    "design/threads.md": 3,
+    "design/tracing.md": 19,
+    "from-c.md": 1,
+    "tensors.md": 1,
+}
+
+#: By so many the table may lag behind the pages.
+SLACK = 20
+
+#: The same for the docstrings of public functions and classes, with their methods.
+ALLOWED_IN_DOCSTRINGS: dict[str, int] = {}
+
+
+def prose(text: str) -> str:
+    """Return a page without code, comments and the addresses of links."""
+    text = re.sub(r"^ *(```+|~~~+).*?^ *\1", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"`[^`]*`", "`code`", text)
+    return re.sub(r"\]\([^)]*\)", "]", text)
+
+
+def offences(text: str) -> list[str]:
+    """Return each form that a text has, with what to write instead."""
+    return [
+        f"{' '.join(found[0].split())!r}: write {instead}"
+        for form, instead in FORMS.items()
+        for found in re.finditer(form, text, re.MULTILINE)
+    ]
+
+
+def name(path: Path) -> str:
+    """Return a page's name in the table."""
+    return path.relative_to(ROOT).as_posix().removeprefix("docs/")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_words_of_a_page(path: Path) -> None:
+    found = offences(prose(path.read_text(encoding="utf-8")))
+    allowed = ALLOWED.get(name(path), 0)
+    assert len(found) <= allowed, "\n".join(found)
+
+
+def test_the_numbers_are_lowered_when_pages_get_better() -> None:
+    counts = {name(p): len(offences(prose(p.read_text(encoding="utf-8")))) for p in PAGES}
+    unused = {page: count for page, count in ALLOWED.items() if counts[page] < count}
+    assert sum(ALLOWED[page] - counts[page] for page in unused) <= SLACK, unused
+
+
+def test_the_table_names_pages_that_are_there() -> None:
+    assert set(ALLOWED) <= {name(path) for path in PAGES}
+    assert all(ALLOWED.values())
+
+
+def docstrings(public: str) -> str:
+    """Return the docstrings of a public name, and of its methods if it is a class."""
+    value = getattr(sg, public)
+    texts = [inspect.getdoc(value) or ""]
+    if inspect.isclass(value):
+        texts += [
+            inspect.getdoc(member) or ""
+            for key, member in vars(value).items()
+            if not key.startswith("_")
+        ]
+    kept = "\n".join(texts)
+    kept = re.sub(r"^ *(?:>>>|\.\.\.).*$", "", kept, flags=re.MULTILINE)
+    return re.sub(r"``[^`]*``", "``code``", kept)
+
+
+@pytest.mark.parametrize("public", sorted(sg.__all__))
+def test_words_of_a_docstring(public: str) -> None:
+    if inspect.ismodule(getattr(sg, public)):
+        pytest.skip("its functions have tests where they are")
+    found = offences(docstrings(public))
+    allowed = ALLOWED_IN_DOCSTRINGS.get(public, 0)
+    assert len(found) <= allowed, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("What is given is used.", 1),
+        ("- What it is. What is it?", 1),
+        ("| a | What they are |", 1),
+        ("The result is computed anew, without a word.", 2),
+        ("Of three ways to do it one is right.", 1),
+        ("Of course. It shows what is inside.", 0),
+        ("The order of SciPy's sums, and arrays of SciPy's.", 1),
+    ],
+)
+def test_forms(text: str, count: int) -> None:
+    assert len(offences(text)) == count
