@@ -58,7 +58,6 @@ _FLOAT = (
     "x itself, which is a number already; np.sin(x), np.exp(x), ... for functions of math",
 )
 
-<<<<<<< HEAD
 _FOR_INDEX = "symgrad.numpy.take(array, x) for array[x]"
 _FOR_MASK = "np.where(mask, array, 0.0); how many elements array[mask] has depends on values"
 _FOR_WRITE = (
@@ -86,10 +85,8 @@ def _instead_of_numbers(doing: str, dtype: np.dtype[Any]) -> str:
         f"{_FOR_INDEX}, and {_FOR_WRITE}"
     )
 
-=======
 #: What NumPy asks for, also where a traced array is assigned to a part of an array of numbers.
 NUMBERS = "an array of numbers"
->>>>>>> silent
 
 SPARSE = "scipy.sparse._"  # how the names of its modules begin
 
@@ -265,21 +262,12 @@ class Numberless:
                 "x beside the table, and NumPy's functions of x and table['name'].to_numpy(); "
                 "sums by groups are np.bincount(groups, weights=x)",
             )
-<<<<<<< HEAD
         doing = _subscript(sys._getframe(1))
         if doing and self.dtype.kind == "b" and scipy_call() is None:
             mask = decided_mask(self)  # which elements of a plain array are meant
             if mask is not None:
                 return mask
-        self._leaked("an array of numbers", _instead_of_numbers(doing, self.dtype))
-=======
-        self._leaked(
-            NUMBERS,
-            "x.astype(np.float64) for np.float64(x), np.stack([x, y]) for np.array([x, y]), "
-            "symgrad.numpy.take(array, x) for array[x], and for array[:] = x an array that is made "
-            "within the function (symgrad.numpy.zeros_like(array))",
-        )
->>>>>>> silent
+        self._leaked(NUMBERS, _instead_of_numbers(doing, self.dtype))
 
     def __reduce__(self) -> Any:
         self._leaked("pickling", "pickle the compiled function instead")

@@ -68,11 +68,7 @@ def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., An
         args = tuple(list(a) if isinstance(a, Iterator) else a for a in args)
         flat = [v for a in args for v in (a if isinstance(a, (list, tuple)) else (a,))]
         if any(is_traced(v) for v in flat):
-<<<<<<< HEAD
-            return traced(*map(as_number, args), **kwargs)
-=======
-            return _as_of_python(traced(*map(_number, args), **kwargs))
->>>>>>> silent
+            return _as_of_python(traced(*map(as_number, args), **kwargs))
         if any(isinstance(v, Size) for v in flat):
             return _as_of_python(traced(*args, **kwargs))
         return original(*args, **kwargs)
