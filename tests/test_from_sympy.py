@@ -138,6 +138,11 @@ def test_conditions() -> None:
         assert list(map(bool, sg.compile(f)(a, b))) == wanted
 
 
+def test_constants_have_gradients() -> None:
+    for formula in (sp.Integer(2), sp.Rational(1, 3), sp.pi, x - x):
+        assert sg.value_and_grad(sg.from_sympy(formula, [x]))(1.5) == (float(formula), 0.0)
+
+
 def test_acot_has_its_derivative_at_zero() -> None:
     f = sg.from_sympy(sp.acot(x), [x])
     assert f(0.0) == np.pi / 2

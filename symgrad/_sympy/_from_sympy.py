@@ -373,7 +373,7 @@ def _program(
     for leaf in tree.leaves:
         refuse_large_numbers(leaf)
     builder = FormulaBuilder(names, TABLE, functions)
-    tape = builder.tape([builder.slot(leaf) for leaf in tree.leaves])
+    tape = builder.tape([_real(builder, builder.slot(leaf)) for leaf in tree.leaves])
     if builder.missing:
         raise names_of(builder.missing, names, caller)
     quiet = _chooses(tape)
@@ -387,6 +387,13 @@ def _program(
             return pack(tape(*values))
 
     return run, len(tape.steps)
+
+
+def _real(builder: FormulaBuilder, slot: int) -> int:
+    """Return the slot of a result: of an integer that is a formula, as a real number."""
+    value = builder.slots[slot]
+    whole = builder.known[slot] and type(value) is int
+    return builder.constant(float(value)) if whole else slot
 
 
 def _chooses(tape: Tape) -> bool:
