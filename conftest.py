@@ -30,3 +30,14 @@ def _few_kernels_of_examples(request: pytest.FixtureRequest) -> Iterator[None]:
     few = few and request.node.name.startswith("symgrad.scipy.")
     with sg.backend("numpy") if few else contextlib.nullcontext():
         yield
+
+
+@pytest.fixture(autouse=True)
+def _rewrites_as_found() -> Iterator[None]:
+    """Take out the rewrites that a test, a page or an example has entered."""
+    from symgrad._rewrite import ENTERED, leave  # noqa: PLC0415
+
+    before = set(ENTERED)
+    yield
+    for name in ENTERED.keys() - before:
+        leave(name)

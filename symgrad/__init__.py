@@ -23,7 +23,6 @@ _INSTEAD = {
     "make_jvp": "sg.jvp(f, (x,), (t,))",
     "make_vjp": "sg.vjp(f, x)",
     "hessian_vector_product": "sg.hvp(f, (x,), (v,))",
-    "lambdify": "sg.from_sympy(expression, symbols)",
 }
 
 

@@ -28,7 +28,6 @@ from ._api._formulas import derivative as derivative
 from ._api._formulas import formula as formula
 from ._api._formulas import latex as latex
 from ._api._formulas import symbolic as symbolic
-from ._api._from_sympy import from_sympy as from_sympy
 from ._api._gufunc import gufunc as gufunc
 from ._api._implicit import implicit_minimum as implicit_minimum
 from ._api._implicit import implicit_root as implicit_root
@@ -53,6 +52,8 @@ from ._runtime import set_num_threads as set_num_threads
 from ._schedule import Program as Program
 from ._schedule import load as load
 from ._show import show as show
+from ._sympy._from_sympy import from_sympy as from_sympy
+from ._sympy._lambdify import lambdify as lambdify
 from ._tensor import backward_order as backward_order
 from ._tensor import draw as draw
 from ._tensor import no_grad as no_grad

@@ -60,6 +60,9 @@ class State(NamedTuple):
         loops, cases of branches, the example of a batch. None: nobody is told.
     opened:
         Collects the stand-ins by which functions are differentiated, with what they stand for.
+    batches:
+        The batches of which examples are traced: what stands for an example, with the whole, and
+        their number.
     counters:
         In the body of a loop that stands for Python's: the bits that its counters have, for
         Python's whole numbers must not leave 64 there.
@@ -77,6 +80,8 @@ class State(NamedTuple):
         Rewrites the control flow of the user's functions, where a batch has asked for it.
     said:
         Collects the warnings of a trace.
+    staged:
+        Is told which stage of a first call begins, and returns the one before; None: nobody is.
     """
 
     where: Any = None
@@ -96,6 +101,7 @@ class State(NamedTuple):
     scope: object = None
     repeated: Callable[[], contextlib.AbstractContextManager[None]] | None = None
     opened: list[Any] | None = None
+    batches: tuple[tuple[Mapping[Any, Any], Any], ...] = ()
     counters: Mapping[Any, int] | None = None
     raised: Any = None
     reading: bool = False
@@ -104,6 +110,7 @@ class State(NamedTuple):
     doubtful: bool = False
     followed: Any = None
     said: list[tuple[str, type[Warning]]] | None = None
+    staged: Callable[[str], str] | None = None
 
 
 #: What holds where neither a trace nor a pass runs, and no backend is chosen.

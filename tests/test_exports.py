@@ -117,7 +117,7 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("name", "instead"),
     [("jit", "sg.compile"), ("jacfwd", "sg.jacobian"), ("lax", "sg.scan"),
-     ("elementwise_grad", "sg.vmap"), ("lambdify", "sg.from_sympy")],
+     ("elementwise_grad", "sg.vmap")],
 )  # fmt: skip
 def test_names_of_other_packages_say_what_there_is(name: str, instead: str) -> None:
     assert not hasattr(symgrad, name)

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,14 +26,16 @@ EXAMPLE = ROOT / "examples" / "extension" / "hyperbolic.py"
 
 
 @pytest.fixture(scope="module")
-def package() -> ModuleType:
+def package() -> Iterator[ModuleType]:
     spec = importlib.util.spec_from_file_location("hyperbolic", EXAMPLE)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["hyperbolic"] = module
     spec.loader.exec_module(module)
-    return module
+    yield module
+    for name in ("log(sech(x)) = log(2) - |x| - log1p(exp(-2|x|))", "Sech", "gudermannian"):
+        extend.forget(name)
 
 
 def test_the_example_takes_nothing_else() -> None:
@@ -155,8 +158,12 @@ def test_an_op_is_replaced() -> None:
         assert found[0] == 5 * scale
         assert list(found[1]) == [2 * scale, 4 * scale]
 
+    extend.forget("TestedScale")
+
 
 def test_names_that_are_taken() -> None:
+    with pytest.raises(DefinitionError, match="nothing from outside of symgrad has the name 'Sin'"):
+        extend.forget("Sin")
     with pytest.raises(DefinitionError, match="'Sin' is defined twice"):
         extend.define(*record(1.0, "Sin"))
     assert extend.op("Sin").name == "Sin"

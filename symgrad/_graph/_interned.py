@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from types import FrameType
@@ -26,7 +27,7 @@ from .._shapes import MOST_BYTES, Dim, Shape, hint
 from .._state import at, now, within
 from ..errors import OutOfMemoryError
 from ._node import Node, Static, topological
-from ._where import user_line
+from ._where import Where, user_line
 
 _table: dict[Any, weakref.ref[Node]] = {}
 _lock = free_in_children(
@@ -84,6 +85,17 @@ def _copied(node: Node, operands: tuple[Node, ...]) -> Node:
     made = new_node(type(node), operands, node.items, node.shape, node.dtype)
     made.where = node.where
     return made
+
+
+def count_of_nodes() -> int:
+    """Return how many nodes there are."""
+    return len(_table)
+
+
+def lines_of_nodes(before: int) -> Counter[Where]:
+    """Return how many nodes have come of each line since there were so many; any thread may ask."""
+    nodes = (entry() for entry in list(_table.values())[before:])
+    return Counter(node.where for node in nodes if node is not None and node.where is not None)
 
 
 class _Entry(weakref.ref):  # type: ignore[type-arg]
@@ -239,4 +251,12 @@ def rebuilt(
             operands = tuple([done[x] for x in node.operands])
             made = change(node, operands)
             done[node] = remade(node, operands) if made is None else made
+    also_compared(done)
     return [done[x] for x in outputs]
+
+
+def also_compared(instead: Mapping[Node, Node]) -> None:
+    """Note that what stands for comparisons for equality in another graph are such, too."""
+    examples = now().examples
+    if examples is not None and examples.compared:
+        examples.compared |= {instead[n] for n in examples.compared if n in instead}

@@ -87,11 +87,12 @@ class Registry:
             self._handlers.setdefault(function, handler)
 
     def remove(self, name: str) -> None:
-        """Take an op out again, with the functions that it answers to."""
-        record = self.ops.pop(name, None)
-        for function in [f for f, handler in self._handlers.items() if handler is record]:
+        """Take an op or a composite out again, with the functions that it answers to."""
+        composed = self.composites.pop(name, None)
+        gone = self.ops.pop(name, None) if composed is None else composed.function
+        for function in [f for f, handler in self._handlers.items() if handler is gone]:
             del self._handlers[function]
-        for late in [f for f, handler in self._late.items() if handler is record]:
+        for late in [f for f, handler in self._late.items() if handler is gone]:
             del self._late[late]
 
     def _settle(self, load: bool = False) -> None:

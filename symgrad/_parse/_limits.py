@@ -65,12 +65,14 @@ def check_numbers(expression: sp.Basic) -> None:
     TooLargeError
         A number, or a power of one that SymPy may write out at any step, is too large.
     """
-    seen, waiting = set(), [expression]
+    # By identity: to compare formulas takes time in proportion to them.
+    seen: dict[int, sp.Basic] = {}
+    waiting = [expression]
     while waiting:
         part = waiting.pop()
-        if part in seen:
+        if id(part) in seen:
             continue
-        seen.add(part)
+        seen[id(part)] = part
         powers = isinstance(part, (sp.Rational, sp.Pow, sp.exp))
         if powers and power_bits(part) > MAX_POWER_BITS:
             raise TooLargeError(

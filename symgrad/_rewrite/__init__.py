@@ -124,6 +124,13 @@ def enter(identity: Identity, shortcut: Shortcut | None = None) -> None:
     ENTERED[identity.name] = identity, shortcut
 
 
+def leave(name: str) -> None:
+    """Let the identity of a name, and its shortcut, no longer apply."""
+    identity, shortcut = ENTERED.pop(name)
+    INDEX.replace(identity, None)
+    index.replace(shortcut, None)
+
+
 #: A node is rewritten at most this often; rules that undo each other are an error.
 ROUNDS = 16
 

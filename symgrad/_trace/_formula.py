@@ -101,7 +101,7 @@ class Form(NamedTuple):
         What has to be computed first.
     """
 
-    emit: Callable[[Builder, Any, list[int]], int]
+    emit: Callable[[Any, Any, list[int]], int]
     parts: Callable[[Any], Sequence[Any]] = lambda e: e.args
 
 
@@ -150,14 +150,20 @@ class Builder:
         SymPy's symbols, or whatever else stands for a value in the formulas.
     table:
         What classes mean.
+
+    Attributes
+    ----------
+    parts:
+        What the form gave as parts of the formula that is being written.
     """
 
     def __init__(self, arguments: Sequence[Any], table: Table) -> None:
         self.table = table
+        self.parts: Any = ()
         self.slots: list[Any] = [None] * len(arguments)
         self.known: list[bool] = [False] * len(arguments)
         self.steps: list[Any] = []
-        self.arguments = dict(zip(arguments, range(len(arguments)), strict=True))
+        self.arguments: dict[Any, int] = dict(zip(arguments, range(len(arguments)), strict=True))
         self._numbered: dict[Any, int] = {}
         # By identity, together with the formula, which so stays what it is.
         self._done: dict[Any, tuple[Any, int]] = {}
@@ -219,7 +225,8 @@ class Builder:
         UnsupportedError
             For what has no numerical meaning here.
         """
-        done, stack = self._done, [(formula, mode, None)]
+        done = self._done
+        stack: list[tuple[Any, Any, Any]] = [(formula, mode, None)]
         while stack:
             e, how, parts = stack.pop()
             if (id(e), how) in done:
@@ -229,11 +236,16 @@ class Builder:
                 if found is not None:
                     done[id(e), how] = (e, found)
                     continue
-                parts = [p if type(p) is Part else Part(p, how) for p in self.form(e).parts(e)]
+                parts = self.form(e).parts(e)
                 stack.append((e, how, parts))
-                stack.extend((*part, None) for part in reversed(parts))
+                stack.extend(
+                    (*p, None) if type(p) is Part else (p, how, None) for p in reversed(parts)
+                )
             else:
-                slots = [done[id(part), in_mode][1] for part, in_mode in parts]
+                slots = [
+                    done[(id(p[0]), p[1]) if type(p) is Part else (id(p), how)][1] for p in parts
+                ]
+                self.parts = parts
                 done[id(e), how] = (e, self.form(e).emit(self, e, slots))
         return done[id(formula), mode][1]
 
@@ -316,12 +328,12 @@ def _product(e: Any, negated: bool = False) -> _Product:
     sign, above, below = 1, [], []
     for factor in args:
         if factor.is_Rational:
-            sign = -sign if factor.is_negative else sign
+            sign = -sign if factor.p < 0 else sign
             if abs(factor.p) != 1:
                 above.append(_integer(abs(factor.p)))
             if factor.q != 1:
                 below.append(_integer(factor.q))
-        elif factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative:
+        elif factor.is_Pow and factor.exp.is_Rational and factor.exp.p < 0:
             below.append(_Factor(factor.base, -factor.exp))
         else:
             above.append(_Factor(factor))
@@ -332,34 +344,58 @@ def _integer(n: int) -> _Factor:
     return _Factor(None, number=n) if 0 < n < 2**53 else _Factor(sp.Integer(n))
 
 
-def _terms(e: sp.Add) -> list[tuple[int, Any]]:
+def _is_negative(e: Any) -> bool:
+    """Tell whether a formula is a negative number; of a rational one SymPy would deduce it."""
+    if e.is_Rational:
+        return bool(e.p < 0)
+    return bool(e.is_Number and e.is_negative)
+
+
+def _terms(args: Sequence[Any]) -> list[tuple[int, Any]]:
     """The terms with their signs taken out: ``a - b`` is one operation, not two."""
     signed: list[tuple[int, Any]] = []
-    for term in e.args:
+    for term in args:
         if term.is_Mul:
-            negative = term.args[0].is_Number and bool(term.args[0].is_negative)
+            negative = _is_negative(term.args[0])
             signed.append((-1 if negative else 1, _product(term, negative)))
-        elif term.is_Number and term.is_negative:
+        elif _is_negative(term):
             signed.append((-1, -term))
         else:
             signed.append((1, term))
     return signed
 
 
-def _sum_parts(e: sp.Add) -> list[Any]:
-    parts: list[Any] = []
-    for _, term in _terms(e):
-        parts.extend(term.parts if isinstance(term, _Product) else [term])
+class SumParts(list[Any]):
+    """The formulas in a sum's terms, and the terms."""
+
+    terms: list[tuple[int, Any]]
+
+
+def sum_parts(args: Sequence[Any]) -> SumParts:
+    """Take the terms of a sum apart."""
+    parts = SumParts()
+    parts.terms = _terms(args)
+    for _, term in parts.terms:
+        if isinstance(term, _Product):
+            parts.extend(term.parts)
+        else:
+            parts.append(term)
     return parts
 
 
-def _sum(builder: Builder, e: sp.Add, slots: list[int]) -> int:
+def emit_terms(
+    builder: Builder, terms: list[tuple[int, Any]], slots: list[int]
+) -> list[tuple[int, int]]:
+    """Write the terms of a sum, whose parts are in ``slots``; returns signs and slots."""
     rest = iter(slots)
-    values = [
+    return [
         (sign, term.emit(builder, rest) if isinstance(term, _Product) else next(rest))
-        for sign, term in _terms(e)
+        for sign, term in terms
     ]
-    return added(builder, values)
+
+
+def _sum(builder: Builder, e: sp.Add, slots: list[int]) -> int:
+    return added(builder, emit_terms(builder, builder.parts.terms, slots))
 
 
 def added(builder: Builder, values: list[tuple[int, int]]) -> int:
@@ -435,7 +471,7 @@ def folded(function: Callable[..., Any]) -> Form:
 
 #: Arithmetic, conditions, and functions of real numbers.
 ELEMENTARY: dict[Any, Meaning] = {
-    sp.Add: Form(_sum, _sum_parts),
+    sp.Add: Form(_sum, lambda e: sum_parts(e.args)),
     sp.Mul: Form(lambda b, e, slots: _product(e).emit(b, iter(slots)), lambda e: _product(e).parts),
     sp.Pow: Form(_power, lambda e: (e.base,) if e.exp.is_Rational else (e.base, e.exp)),
     sp.Piecewise: Form(_piecewise, lambda e: [x for pair in e.args for x in pair.args]),

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._api._from_sympy import from_sympy
 from .._api._transforms import value_and_grad
 from .._compile import Function
 from .._graph import Where, raised_at
 from .._parse import parse
 from .._state import within
+from .._sympy._from_sympy import from_sympy
 from .._trace import argument_names
 from ..errors import ArgumentError, ParseError, SymgradError
 

@@ -1,0 +1,178 @@
+"""``lambdify`` with SymPy's signature."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+from sympy.tensor.array import NDimArray
+
+from .._options import as_flag, shown
+from ..errors import ArgumentError, UnsupportedError
+from ._from_sympy import NAMES, Formula
+
+#: Modules whose functions are those of symgrad's programs.
+_SAME = {"numpy", "scipy", "math", "numexpr"}
+
+#: Modules that compute with something else, and what there is in their place.
+_OTHER = {
+    "mpmath": "symgrad computes in double precision; sg.verify(f, *args) gives exact values, and "
+    "sympy.lambdify(..., 'mpmath') computes in many digits",
+    "sympy": "use expr.subs, or sympy.lambdify(..., 'sympy'), for values that are formulas",
+    "jax": "the function is compiled and differentiated as it is",
+    "torch": "the function is compiled and differentiated as it is",
+    "tensorflow": "the function is compiled and differentiated as it is",
+    "cupy": "symgrad compiles for the CPU",
+}
+
+
+def lambdify(
+    args: Any,
+    expr: Any,
+    modules: Any = None,
+    printer: Any = None,
+    use_imps: bool = True,
+    dummify: bool | None = False,
+    cse: Any = False,
+    docstring_limit: int | None = 1000,
+) -> Callable[..., Any]:
+    """Return a SymPy formula as a function of numbers or arrays, as ``sympy.lambdify`` does.
+
+    Change one import and code goes on as it is; the function can then be compiled and
+    differentiated (``sg.compile``, ``sg.grad``, ``sg.jacobian``), called inside ``@njit``, and
+    exported to C.
+
+    Parameters
+    ----------
+    args:
+        A symbol or name, or a list of them: symbols, names, applied functions such as ``q(t)``,
+        derivatives, ``IndexedBase``, ``MatrixSymbol``, and lists, tuples and matrices of these,
+        for which the function takes one value each, nested in the same way.
+    expr:
+        A formula, a matrix or array, or a nesting of lists, tuples and dicts of them, which the
+        result has, too. None is its result.
+    modules:
+        ``"numpy"``, ``"scipy"``, ``"math"``, a list of them, or a dict of functions by name for
+        functions that SymPy does not know; first ones win. Modules that compute with something
+        else than doubles are refused.
+    printer:
+        Refused: no text is written. To give a function its meaning, use ``modules``.
+    use_imps:
+        Whether functions made by ``implemented_function`` are called.
+    dummify, cse, docstring_limit:
+        Taken and not needed: no name becomes Python's, and common parts are computed once.
+
+    Returns
+    -------
+    callable
+        Takes its arguments by position or by name.
+
+    Raises
+    ------
+    ArgumentError
+        If the formula has symbols that are not among ``args``, or a symbol is repeated.
+    UnsupportedError
+        If a part of the formula has no numerical meaning, or an option is refused.
+
+    See Also
+    --------
+    from_sympy : formula first.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> import symgrad as sg
+    >>> x, y, z = sp.symbols("x y z")
+    >>> f = sg.lambdify([x, (y, z)], [x * y, {"sum": x + z}])
+    >>> f(2.0, (3.0, 4.0))
+    [6.0, {'sum': 6.0}]
+    >>> sg.grad(lambda x, yz: f(x, yz)[0], argnums=1)(2.0, (3.0, 4.0))
+    (np.float64(2.0), np.float64(0.0))
+    """
+    if printer is not None:
+        raise UnsupportedError(
+            "lambdify: printer= is refused, as no text is written: give functions their meaning "
+            "by modules={'name': function}, or rewrite the formula"
+        )
+    use_imps = as_flag(use_imps, "lambdify: use_imps")
+    functions = _functions(modules)
+    if use_imps:
+        functions = {**_implemented(expr), **functions}
+    if isinstance(args, (str, *NAMES)):
+        listed: tuple[Any, ...] = (args,)
+    else:
+        listed = tuple(_argument(a) for a in _items(args))
+    return Formula(expr, listed, "lambdify", functions or None)
+
+
+def _items(args: Any) -> list[Any]:
+    if isinstance(args, (sp.MatrixBase, NDimArray)):
+        return list(args.flat()) if isinstance(args, sp.MatrixBase) else sp.flatten(args)
+    if isinstance(args, (set, frozenset)):
+        raise ArgumentError("lambdify: args is a set, which has no order: write a list")
+    try:
+        return list(args)
+    except TypeError:
+        raise ArgumentError(f"lambdify: args are SymPy symbols, not {shown(args)}") from None
+
+
+def _argument(given: Any) -> Any:
+    if isinstance(given, (str, sp.MatrixBase, NDimArray, *NAMES)):
+        return given
+    if isinstance(given, (tuple, list, sp.Tuple)):
+        return tuple(map(_argument, given))
+    raise ArgumentError(f"lambdify: args are SymPy symbols, and lists of them, not {shown(given)}")
+
+
+def _functions(modules: Any) -> dict[str, Callable[..., Any]]:
+    """Return what functions without a formula compute, from the modules given; first ones win."""
+    entries = [modules] if isinstance(modules, (str, Mapping, ModuleType)) else list(modules or ())
+    found: dict[str, Callable[..., Any]] = {}
+    for entry in entries:
+        name = entry.__name__ if isinstance(entry, ModuleType) else entry
+        if isinstance(name, str):
+            top = name.partition(".")[0]
+            if top in _OTHER:
+                raise UnsupportedError(f"lambdify: modules={name!r} is refused: {_OTHER[top]}")
+            if not isinstance(entry, ModuleType) and top not in _SAME:
+                raise ArgumentError(
+                    f"lambdify: modules={name!r}: there are 'numpy', 'scipy', 'math', modules and "
+                    "dicts of functions"
+                )
+            if top in _SAME:
+                continue
+        names = vars(entry) if isinstance(entry, ModuleType) else entry
+        if not isinstance(names, Mapping):
+            raise ArgumentError(f"lambdify: modules are names and dicts, not {shown(entry)}")
+        for key, function in names.items():
+            if callable(function):
+                found.setdefault(str(key), function)
+    return found
+
+
+def _implemented(expr: Any) -> dict[str, Callable[..., Any]]:
+    """Return the implementations that functions in a formula carry."""
+    found: dict[str, Callable[..., Any]] = {}
+    waiting, seen = [expr], set()
+    while waiting:
+        e = waiting.pop()
+        if id(e) in seen:
+            continue
+        seen.add(id(e))
+        if isinstance(e, AppliedUndef):
+            imp = inspect.getattr_static(type(e), "_imp_", None)
+            if imp is not None:
+                found[str(e.func)] = getattr(imp, "__func__", imp)
+        if isinstance(e, dict):
+            waiting.extend(e.values())
+        elif isinstance(e, (list, tuple)):
+            waiting.extend(e)
+        elif isinstance(e, sp.MatrixBase):
+            waiting.extend(e.flat())
+        else:
+            waiting.extend(getattr(e, "args", ()))
+    return found

@@ -1,0 +1,429 @@
+"""Formulas of SymPy's: functions, sums, integrals, matrices, arrays; values and derivatives.
+
+References are SymPy's ``evalf`` with 30 digits and more, NumPy, and central differences of
+``evalf`` with 40 digits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from sympy.combinatorics import Permutation
+from sympy.matrices.expressions.diagonal import DiagMatrix, DiagonalMatrix, DiagonalOf
+from sympy.tensor.array.expressions import (
+    ArrayAdd,
+    ArrayContraction,
+    ArrayDiagonal,
+    ArraySymbol,
+    ArrayTensorProduct,
+    PermuteDims,
+    Reshape,
+)
+
+import symgrad as sg
+from symgrad.errors import ArgumentError, ShapeError, UnsupportedError
+
+x, y, t = sp.symbols("x y t")
+i, j, k = sp.symbols("i j k", integer=True)
+HALF = sp.Rational(1, 2)
+
+#: Formulas of x and y, at x = 0.37, y = 0.62.
+FORMULAS: list[Any] = [
+    sp.Sum(x**i, (i, 0, 10)), sp.Sum(x**i / sp.factorial(i), (i, 0, 10)),
+    sp.Product(1 + x / i, (i, 1, 5)),
+    sp.Sum(x**i, (i, 5, 2)), sp.Sum(x**i, (i, 5, 4)), sp.Product(x + i, (i, 5, 2)),
+    sp.Integral(sp.exp(-x * t) * sp.sin(t), (t, 0, y)),
+    sp.Integral(sp.exp(-x * t**2), (t, 0, sp.oo)),
+    sp.Integral(sp.cos(x * t), (t, x, y)),
+    sp.factorial(x), sp.binomial(x, y), sp.beta(x, y), sp.LambertW(x), sp.acot(x), sp.acot(-x),
+    sp.acot(x + 1), sp.asec(1 + x), sp.acsc(1 + x), sp.asech(x), sp.acsch(x), sp.acoth(1 + x),
+    sp.frac(3 * x), sp.expint(2, x), sp.expint(HALF, x), sp.expint(1, x), sp.jn(2, x), sp.yn(1, x),
+    sp.uppergamma(x, y), sp.uppergamma(0, x), sp.uppergamma(-2, x), sp.uppergamma(-HALF, x),
+    sp.lowergamma(x, y), sp.hyper([x], [y], x), sp.hyper([x, y], [1], x / 2), sp.hyper([], [y], x),
+    sp.SingularityFunction(x, sp.Rational(1, 5), 2), sp.besseli(x, y), sp.besselj(1, x),
+    sp.bessely(x, y), sp.besselk(2, x), sp.polylog(3, x), sp.polylog(3, -7 * x), sp.polylog(2, x),
+    sp.polylog(-2, x), sp.polylog(4, -x / 3), sp.polylog(5, x + y), sp.polylog(1, x),
+    sp.zeta(x), sp.zeta(-x), sp.zeta(2 + x), sp.zeta(2 + x, y), sp.dirichlet_eta(x),
+    sp.dirichlet_eta(-x), sp.riemann_xi(x + 2), sp.elliptic_k(x), sp.elliptic_e(x),
+    sp.elliptic_e(y, x), sp.elliptic_f(y, x), sp.elliptic_pi(x, y), sp.elliptic_pi(x, y, x / 3),
+    sp.CRootOf(x**5 - x - 1, 0) * y, sp.Heaviside(x), sp.Heaviside(x - 1), sp.Si(x), sp.Ci(x),
+    sp.Shi(x), sp.Chi(x), sp.li(x + 1), sp.Li(x + 2), sp.Ei(x), sp.erfi(x), sp.erfinv(x),
+    sp.fresnels(x), sp.fresnelc(x), sp.airyai(x), sp.airybi(x), sp.airyaiprime(x),
+    sp.airybiprime(x), sp.gamma(x), sp.loggamma(x), sp.digamma(x), sp.trigamma(x),
+    sp.polygamma(2, x), sp.multigamma(3 + x, 2), sp.RisingFactorial(x, y),
+    sp.FallingFactorial(x + 3, y), sp.catalan(x), sp.harmonic(x), sp.harmonic(x, 2 + y),
+    sp.betainc(x, y, sp.Rational(1, 10), x), sp.betainc_regularized(x, y, 0, x),
+    sp.Max(x, y), sp.Min(x, y, 1), sp.Mod(x, y), sp.sinc(x), sp.cot(x), sp.sec(x), sp.csc(x),
+    sp.coth(x), sp.sech(x), sp.csch(x), sp.sqrt(x) ** -3, x * sp.stieltjes(1), x * sp.primepi(20),
+    x * sp.Sum(1 / i**2, (i, 1, sp.oo)), sp.Piecewise((x, x < y), (y, True)),
+    sp.acos(x), sp.asin(x), sp.atan(x), sp.acosh(x + 1), sp.asinh(x), sp.atanh(x), sp.cos(x),
+    sp.cosh(x), sp.sinh(x), sp.tan(x), sp.tanh(x), sp.log(x), sp.atan2(x, y), sp.erf(x),
+    sp.erfc(x), sp.ceiling(3 * x), sp.floor(3 * x), sp.sign(x - y), sp.exp(x), sp.re(x), sp.Abs(x),
+    sp.Rem(5 * x, y),
+    sp.meijerg([], [], [0], [], 1) * x,
+]  # fmt: skip
+
+PLACE = {x: sp.Rational("0.37"), y: sp.Rational("0.62")}
+
+
+def _value(formula: Any, place: Any) -> Any:
+    """SymPy's value with 40 digits."""
+    done = formula.subs(place)
+    if isinstance(formula, sp.riemann_xi):
+        done = done.rewrite(sp.zeta)
+    if done.has(sp.Sum, sp.Product) and not done.has(sp.oo):
+        done = done.doit().doit()
+    return done.evalf(40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("formula", FORMULAS, ids=str)
+def test_functions(formula: Any) -> None:
+    f = sg.from_sympy(formula, [x, y])
+    wanted = float(_value(formula, PLACE))
+    assert f(0.37, 0.62) == pytest.approx(wanted, rel=1e-13)
+    value, slopes = sg.value_and_grad(f, argnums=(0, 1))(0.37, 0.62)
+    assert value == pytest.approx(wanted, rel=1e-13)
+    h = sp.Rational(1, 10**12)
+    for s, slope in zip((x, y), slopes, strict=True):
+        up, down = (_value(formula, {**PLACE, s: PLACE[s] + d}) for d in (h, -h))
+        assert slope == pytest.approx(float((up - down) / (2 * h)), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [sp.hankel1(x, y), sp.hankel2(1, y), sp.hn1(2, x), sp.hn2(1, x), sp.exp(sp.I * x * y),
+     sp.Ynm(2, -1, x, y), sp.conjugate(x + sp.I * y), sp.sqrt(2) * sp.I + x],
+    ids=str,
+)  # fmt: skip
+def test_complex_values(formula: Any) -> None:
+    f = sg.from_sympy(formula, [x, y])
+    wanted = complex(formula.subs(PLACE).evalf(30))
+    assert f(0.37, 0.62) == pytest.approx(wanted, rel=1e-13)
+    assert sg.compile(f)(0.37, 0.62) == pytest.approx(wanted, rel=1e-13)
+
+
+def test_functions_without_a_value_by_evalf() -> None:
+    from scipy import special
+
+    f = sg.from_sympy([sp.erf2(x, y), sp.erfcinv(x), sp.erf2inv(x / 3, y / 5)], [x, y])
+    wanted = [special.erf(0.62) - special.erf(0.37), special.erfcinv(0.37),
+              special.erfinv(0.62 / 5 + special.erf(0.37 / 3))]  # fmt: skip
+    np.testing.assert_allclose(f(0.37, 0.62), wanted, rtol=1e-14)
+    g = sg.from_sympy([sp.factorial2(k), sp.fibonacci(k), sp.lucas(k)], [k])
+    for n in range(8):
+        exact = [sp.factorial2(n), sp.fibonacci(n), sp.lucas(n)]
+        np.testing.assert_allclose(g(n), [float(e) for e in exact], rtol=1e-13)
+    # Tails far out, where a difference of erf has no digits.
+    far = sg.from_sympy(sp.erf2(x, y), [x, y])
+    assert far(6.0, 7.0) == pytest.approx(
+        float(sp.erfc(6).evalf(30) - sp.erfc(7).evalf(30)), rel=1e-13
+    )
+    assert far(-7.0, -6.0) == far(6.0, 7.0)
+
+
+def test_conditions() -> None:
+    conditions = [
+        sp.Xor(x < y, y < 1), sp.ITE(x < y, x < 1, y < 1), sp.Nand(x < y, y < 1, evaluate=False),
+        sp.Nor(x < y, y < 1, evaluate=False), sp.Implies(x < y, y > 1),
+        sp.Equivalent(x < y, y > 1), sp.Contains(x, sp.Interval.open(0, 1)),
+        sp.Contains(x, sp.Union(sp.Interval(-3, -2), sp.Interval(HALF, 2))),
+    ]  # fmt: skip
+    f = sg.from_sympy(conditions, [x, y])
+    for a, b in ((0.3, 0.6), (0.7, 0.2), (-2.5, 4.0), (3.0, -1.0)):
+        wanted = [bool(c.subs({x: a, y: b})) for c in conditions]
+        assert list(map(bool, f(a, b))) == wanted
+        assert list(map(bool, sg.compile(f)(a, b))) == wanted
+
+
+def test_constants_have_gradients() -> None:
+    for formula in (sp.Integer(2), sp.Rational(1, 3), sp.pi, x - x):
+        assert sg.value_and_grad(sg.from_sympy(formula, [x]))(1.5) == (float(formula), 0.0)
+
+
+def test_acot_has_its_derivative_at_zero() -> None:
+    f = sg.from_sympy(sp.acot(x), [x])
+    assert f(0.0) == np.pi / 2
+    assert sg.grad(f)(0.0) == -1.0
+
+
+# ---------------------------------------------------------------- sums
+
+
+def test_one_compilation_serves_every_limit() -> None:
+    n = sp.Symbol("n", integer=True)
+    g = sg.value_and_grad(sg.from_sympy(sp.Sum(x**i / i, (i, 1, n)), [n, x]), argnums=1)
+    for m in (3, 7, 40, 0):
+        value, slope = g(m, 0.5)
+        assert value == pytest.approx(sum(0.5**q / q for q in range(1, m + 1)))
+        assert slope == pytest.approx(sum(0.5 ** (q - 1) for q in range(1, m + 1)))
+    assert g.traces <= 2  # 0 is a kind of integer
+
+
+def test_sums_of_elements() -> None:
+    n, m = sp.symbols("n m", integer=True)
+    a, b = sp.IndexedBase("a"), sp.IndexedBase("b", shape=(n,))
+    f = sg.from_sympy(sp.Sum((a[i] - m * b[i]) ** 2, (i, 0, n - 1)), [a, b, m])
+    u, v = np.arange(5.0), np.ones(5)
+    assert f(u, v, 2) == np.sum((u - 2 * v) ** 2)
+    np.testing.assert_allclose(sg.grad(f)(u, v, 2.0), 2 * (u - 2 * v))
+    g = sg.from_sympy(sp.Sum(a[i] * a[i + 1], (i, 0, m)), [a, m])
+    np.testing.assert_allclose(sg.grad(g)(u, 3), [1, 2, 4, 6, 3])
+    # An empty sum, and SymPy's convention for a last limit further below.
+    assert sg.compile(g)(u, -1) == g(u, -1) == 0.0
+    assert sg.compile(g)(u, -3) == g(u, -3) == -(u[-2] * u[-1] + u[-1] * u[0])
+    index = sp.Idx("i", n)
+    h = sg.from_sympy(sp.Sum(b[index] ** 2, index), ["b"])
+    np.testing.assert_allclose(sg.grad(h)(u), 2 * u)
+
+
+def test_products_do_not_overflow_integers() -> None:
+    n = sp.Symbol("n", integer=True)
+    f = sg.from_sympy(sp.Product(i, (i, 1, n)), [n])
+    assert f(30) == sg.compile(f)(30) == pytest.approx(float(sp.factorial(30)), rel=1e-15)
+
+
+def test_sums_broadcast() -> None:
+    f = sg.from_sympy(sp.Sum(sp.sin(i * x) * y, (i, 1, 4)), [x, y])
+    u, v = np.linspace(0, 1, 3), np.ones((2, 1))
+    wanted = sum(np.sin(q * u) * v for q in range(1, 5))
+    np.testing.assert_allclose(f(u, v), wanted, rtol=1e-14)
+    np.testing.assert_allclose(sg.compile(f)(u, v), wanted, rtol=1e-14)
+
+
+def test_limits_that_depend_on_an_outer_index() -> None:
+    f = sg.from_sympy(sp.Sum(sp.sin(i * x) * y / j, (i, 1, j), (j, 1, 3)), [x, y])
+    pairs = [(p, q) for q in (1, 2, 3) for p in range(1, q + 1)]
+    value, slope = sg.value_and_grad(f)(0.37, 0.62)
+    assert value == pytest.approx(sum(np.sin(p * 0.37) * 0.62 / q for p, q in pairs))
+    assert slope == pytest.approx(sum(p * np.cos(p * 0.37) * 0.62 / q for p, q in pairs))
+
+
+# ---------------------------------------------------------------- integrals, derivatives
+
+
+def test_integrals_by_leibniz_rule() -> None:
+    f = sg.from_sympy(sp.Integral(sp.exp(-x * t), (t, 0, y)), [x, y])
+    exact = sp.lambdify([x, y], sp.hessian((1 - sp.exp(-x * y)) / x, [x, y]))
+    found = sg.hessian(f, argnums=(0, 1))(0.4, 1.5)
+    np.testing.assert_allclose(
+        [[found[p][q] for q in (0, 1)] for p in (0, 1)], exact(0.4, 1.5), rtol=1e-9
+    )
+    u = np.array([0.4, 2.0])
+    np.testing.assert_allclose(f(u, 1.5), (1 - np.exp(-u * 1.5)) / u, rtol=1e-12)
+    np.testing.assert_allclose(sg.compile(f)(u, 1.5), (1 - np.exp(-u * 1.5)) / u, rtol=1e-12)
+    double = sg.from_sympy(sp.Integral(x * t * y, (t, 0, y), (y, 0, x)), [x])
+    assert double(1.5) == pytest.approx(1.5**5 / 8)
+
+
+def test_unevaluated_derivatives_and_substitutions() -> None:
+    formulas = [
+        sp.Derivative(sp.sin(x * y), x), sp.Derivative(sp.sin(x * y) * sp.exp(x), (x, 2), y),
+        sp.Subs(x**2 * y, x, sp.sin(y)), sp.Subs(sp.Derivative(sp.sin(x * y), x), x, y),
+        sp.Derivative(sp.Integral(sp.exp(-x * t), (t, 0, y)), x),
+    ]  # fmt: skip
+    f = sg.from_sympy(formulas, [x, y])
+    wanted = [float(e.doit().subs(PLACE).evalf(30)) for e in formulas]
+    np.testing.assert_allclose(f(0.37, 0.62), wanted, rtol=1e-10)
+    np.testing.assert_allclose(sg.compile(f)(0.37, 0.62), wanted, rtol=1e-10)
+
+
+def test_functions_and_their_derivatives_as_arguments() -> None:
+    q = sp.Function("q")(t)
+    f = sg.from_sympy(q.diff(t) ** 2 / 2 + q * x, [q, q.diff(t), x])
+    assert f(1.0, 2.0, 3.0) == 5.0
+    assert sg.grad(f, argnums=(0, 1, 2))(1.0, 2.0, 3.0) == (3.0, 2.0, 1.0)
+
+
+# ---------------------------------------------------------------- matrices and arrays
+
+A, B, X = sp.MatrixSymbol("A", 3, 3), sp.MatrixSymbol("B", 3, 3), sp.MatrixSymbol("X", 3, 1)
+RNG = np.random.default_rng(1)
+VALUES = (RNG.normal(size=(3, 3)) + 3 * np.eye(3), RNG.normal(size=(3, 3)), RNG.normal(size=(3, 1)))
+
+MATRICES: list[tuple[Any, Any]] = [
+    (A * B, lambda a, b, v: a @ b), (A * X, lambda a, b, v: a @ v),
+    (A.inv() * X, lambda a, b, v: np.linalg.solve(a, v)),
+    (B * A.inv(), lambda a, b, v: b @ np.linalg.inv(a)),
+    (A.inv() * B * X, lambda a, b, v: np.linalg.inv(a) @ b @ v),
+    (X.T * A * X, lambda a, b, v: v.T @ a @ v), (2 * A - B, lambda a, b, v: 2 * a - b),
+    (sp.Trace(A * B), lambda a, b, v: np.trace(a @ b)),
+    (sp.Determinant(A), lambda a, b, v: np.linalg.det(a)),
+    (A**2, lambda a, b, v: a @ a), (A**-2, lambda a, b, v: np.linalg.inv(a @ a)),
+    (A.T, lambda a, b, v: a.T), (sp.HadamardProduct(A, B), lambda a, b, v: a * b),
+    (sp.HadamardPower(A, 2), lambda a, b, v: a**2),
+    (sp.KroneckerProduct(A, B), lambda a, b, v: np.kron(a, b)),
+    (A + sp.Identity(3), lambda a, b, v: a + np.eye(3)),
+    (DiagMatrix(X), lambda a, b, v: np.diag(v[:, 0])),
+    (DiagonalOf(A), lambda a, b, v: np.diag(a)[:, None]),
+    (DiagonalMatrix(A), lambda a, b, v: np.diag(np.diag(a))),
+    (sp.BlockMatrix([[A, B], [B, A]]), lambda a, b, v: np.block([[a, b], [b, a]])),
+    (sp.BlockDiagMatrix(A, B), lambda a, b, v: np.block([[a, 0 * a], [0 * b, b]])),
+    (A[0, 1] * x, lambda a, b, v: 0.3 * a[0, 1]), (A[1:3, 0:2], lambda a, b, v: a[1:3, 0:2]),
+    (A.applyfunc(sp.sin), lambda a, b, v: np.sin(a)),
+    (sp.Sum(A[i, i], (i, 0, 2)), lambda a, b, v: np.trace(a)),
+    (sp.FunctionMatrix(3, 3, sp.Lambda((i, j), i + 2 * j)) * A,
+     lambda a, b, v: np.fromfunction(lambda p, q: p + 2 * q, (3, 3)) @ a),
+    (A * sp.Matrix([1, 2, x]), lambda a, b, v: a @ [[1], [2], [0.3]]),
+    (sp.PermutationMatrix(Permutation([1, 2, 0])) * A, lambda a, b, v: a[[1, 2, 0]]),
+    (sp.MatMul(A.inv(), B.inv()), lambda a, b, v: np.linalg.inv(a) @ np.linalg.inv(b)),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", MATRICES, ids=lambda case: str(case[0]))
+def test_matrices(case: Any) -> None:
+    formula, plain = case
+    f = sg.from_sympy(formula, [A, B, X, x])
+    wanted = plain(*VALUES)
+    for g in (f, sg.compile(f)):
+        found = g(*VALUES, 0.3)
+        assert np.shape(found) == np.shape(wanted)
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
+    weights = np.cos(np.arange(np.size(wanted))).reshape(np.shape(wanted))
+    slopes = sg.grad(lambda a: np.sum(f(a, *VALUES[1:], 0.3) * weights))(VALUES[0])
+    for p, q in np.ndindex(3, 3):
+        step = np.zeros((3, 3))
+        step[p, q] = 1e-6
+        up, down = (np.sum(plain(VALUES[0] + d, *VALUES[1:]) * weights) for d in (step, -step))
+        assert slopes[p, q] == pytest.approx((up - down) / 2e-6, rel=1e-5, abs=1e-6)
+
+
+def test_inverses_in_products_are_solved_for() -> None:
+    text = str(sg.compile(sg.from_sympy(A.inv() * X, [A, X])).program(VALUES[0], VALUES[2]))
+    assert "inv(" not in text
+    assert "solve" in text or "lu" in text.lower()
+
+
+def test_sizes_that_are_symbols() -> None:
+    n = sp.Symbol("n", integer=True, positive=True)
+    a, v = sp.MatrixSymbol("a", n, n), sp.MatrixSymbol("v", n, 1)
+    g = sg.compile(sg.from_sympy(a.inv() * v + n * v + sp.Identity(n) * v, [a, v]))
+    for size in (24, 25, 30):
+        found = g(2 * np.eye(size), np.ones((size, 1)))
+        np.testing.assert_allclose(found, np.full((size, 1), 1.5 + size))
+    assert g.traces == 1
+
+
+def test_arrays_of_any_rank() -> None:
+    P, Q = ArraySymbol("P", (3, 3)), ArraySymbol("Q", (3,))
+    a, v = VALUES[0], VALUES[2][:, 0]
+    cases = [
+        (ArrayTensorProduct(P, Q), np.tensordot(a, v, 0)),
+        (ArrayContraction(ArrayTensorProduct(P, Q), (1, 2)), a @ v),
+        (PermuteDims(P, [1, 0]), a.T), (ArrayDiagonal(P, (0, 1)), np.diag(a)),
+        (ArrayAdd(P, P), 2 * a), (P[0, 1] * Q[2], a[0, 1] * v[2]), (Reshape(P, (9,)), a.ravel()),
+    ]  # fmt: skip
+    for formula, wanted in cases:
+        f = sg.from_sympy(formula, [P, Q])
+        np.testing.assert_allclose(f(a, v), wanted, rtol=1e-14)
+        np.testing.assert_allclose(sg.compile(f)(a, v), wanted, rtol=1e-14)
+    derivatives = sp.derive_by_array([sp.sin(x * t), x**2], [x, t])
+    found = sg.from_sympy(derivatives, [x, t])(0.3, 0.4)
+    c = np.cos(0.12)
+    np.testing.assert_allclose(found, [[0.4 * c, 0.6], [0.3 * c, 0]], rtol=1e-15)
+    assert sg.from_sympy(sp.Array([x, t, 1]), [x, t])(np.arange(2.0), 1.0).shape == (3, 2)
+
+
+# ---------------------------------------------------------------- errors
+
+q = sp.Function("q")(t)
+array = sp.IndexedBase("array")
+REFUSED: list[tuple[Any, Any, str]] = [
+    (q * x, [x], r"functions that are not known: q; list them .* \(q\(t\)\)"),
+    (sp.Symbol("x", positive=True), [x], r"other assumptions: .*positive=True"),
+    (sp.Mul(x, sp.zoo, evaluate=False), [x], "zoo, complex infinity"),
+    (sp.Limit(sp.sin(x) / x, x, t), [x, t], r"Limit is a limit .* \.doit\(\)"),
+    (sp.Sum(array[i], (i, 0, sp.oo)), [array], "infinitely many terms"),
+    (sp.Interval(0, x), [x], r"Interval is a set: .* Contains"),
+    (sp.Integral(x, x), [x], "indefinite integral: write its limits"),
+    (x + t, [x], "no arguments: t;"),
+    (sp.Point(x, t), [x, t], r"Point2D is a thing of geometry"),
+    (x + sp.O(x**3), [x], r"\.removeO\(\)"),
+    (sp.hyper([1, 2, 3], [4, 5], x), [x], "3 upper and 2 lower parameters .*hyperexpand"),
+    (sp.polylog(x, t), [x, t], "integer orders"),
+    (sp.bell(x), [x], "counts or factors integers"),
+    (sp.Lambda(x, x), [x], "is a function and no value"),
+    (sp.Q.positive(x), [x], "write it as a relation"),
+    (sp.MatPow(A, HALF), [A], "integer exponents"),
+    ("x + 1", [x], r"write sg.from_sympy\(sg.parse\('x \+ 1'\), symbols\)"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(REFUSED)))
+def test_refusals_say_the_part_and_what_to_write(case: int) -> None:
+    formula, names, message = REFUSED[case]
+    with pytest.raises((ArgumentError, UnsupportedError), match=message):
+        sg.from_sympy(formula, names)
+
+
+def test_values_that_do_not_fit() -> None:
+    with pytest.raises(ShapeError, match=r"shape \(3, 1\), .* \(3,\): write x\[:, None\]"):
+        sg.from_sympy(A * X, [A, X])(VALUES[0], np.ones(3))
+    with pytest.raises(ShapeError, match=r"A has shape \(3, 3\), and the value has \(4, 4\)"):
+        sg.from_sympy(sp.Trace(A), [A])(np.ones((4, 4)))
+    with pytest.raises(ArgumentError, match="limits of the sum or product over i are integers"):
+        sg.from_sympy(sp.Sum(x**i, (i, 0, t)), [x, t])(1.0, np.arange(3.0))
+    meter = pytest.importorskip("sympy.physics.units").meter
+    with pytest.raises(UnsupportedError, match="is a unit: convert_to"):
+        sg.from_sympy(meter * x, [x])
+    assert np.isnan(sg.from_sympy(sp.nan, [x])(1.0))
+    assert sg.from_sympy(sp.oo, [x])(1.0) == np.inf
+
+
+# ---------------------------------------------------------------- wide sums
+
+
+def _wide(kind: str, n: int) -> tuple[Any, Any]:
+    """A sum of n terms, and its value by NumPy."""
+    rng = np.random.default_rng(3)
+    if kind == "sines":
+        rows = [(k + 1, n - k) for k in range(n)]
+        formula = sp.Add(*(sp.Rational(a, n) * sp.sin(b * x / n) * y ** (a % 5) for a, b in rows))
+        return formula, lambda u, v: sum(a / n * np.sin(b * u / n) * v ** (a % 5) for a, b in rows)
+    if kind == "lines":
+        triples = rng.uniform(0.5, 2, (n, 3)).tolist()
+        formula = sp.Add(*(a * sp.exp(-((x - c) ** 2) / w) * y for a, c, w in triples))
+        return formula, lambda u, v: sum(a * np.exp(-((u - c) ** 2) / w) * v for a, c, w in triples)
+    powers = sorted({(int(a), int(b)) for a, b in rng.integers(0, 40, (n, 2))})
+    formula = sp.Add(*((a - b + 50) * x**a * y**b for a, b in powers))
+    return formula, lambda u, v: sum((a - b + 50) * u**a * v**b for a, b in powers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sines", "lines", "powers"])
+def test_wide_sums(kind: str) -> None:
+    formula, plain = _wide(kind, 120)
+    f = sg.from_sympy(formula, [x, y])
+    assert f(0.3, 0.7) == pytest.approx(plain(0.3, 0.7), rel=1e-13)
+    value, slopes = sg.value_and_grad(f, argnums=(0, 1))(0.3, 0.7)
+    assert value == pytest.approx(plain(0.3, 0.7), rel=1e-13)
+    h = 1e-20  # the imaginary part of a step is the derivative
+    assert slopes[0] == pytest.approx(plain(0.3 + 1j * h, 0.7).imag / h, rel=1e-12)
+    assert slopes[1] == pytest.approx(plain(0.3, 0.7 + 1j * h).imag / h, rel=1e-12)
+    a, b = np.linspace(-0.9, 0.9, 5), np.linspace(0.2, 0.9, 3)[:, None]
+    for g in (f, sg.compile(f)):
+        np.testing.assert_allclose(g(a, b), plain(a, b), rtol=1e-12, atol=1e-13)
+        assert g(np.float32(0.3), np.float32(0.7)).dtype == np.float32
+    np.testing.assert_allclose(sg.vmap(f)(a, a), plain(a, a), rtol=1e-12, atol=1e-13)
+    slope = sg.grad(lambda u: np.sum(f(u, b)))(a)
+    np.testing.assert_allclose(slope, plain(a + 1j * h, b).imag.sum(0) / h, rtol=1e-11, atol=1e-12)
+
+
+def test_programs_of_wide_sums_do_not_grow() -> None:
+    lengths = []
+    for n in (100, 300):
+        f = sg.from_sympy(_wide("lines", n)[0], [x, y])
+        lengths.append(len(str(sg.value_and_grad(f).program(0.3, 0.7)).splitlines()))
+    assert lengths[0] == lengths[1]
+
+
+def test_deep_formulas() -> None:
+    formula, wanted = x, 0.3
+    for _ in range(1000):
+        formula = sp.Add(sp.sin(formula, evaluate=False), x, evaluate=False)
+        wanted = np.sin(wanted) + 0.3
+    assert sg.from_sympy(formula, [x])(0.3) == wanted

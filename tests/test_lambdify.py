@@ -1,0 +1,151 @@
+"""``sg.lambdify`` against ``sympy.lambdify``, on formulas of SymPy's own tests and others."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+from sympy.utilities.lambdify import implemented_function
+
+import symgrad as sg
+from symgrad.errors import ArgumentError, ShapeError, UnsupportedError
+
+w, x, y, z, t = sp.symbols("w x y z t")
+n, i, j = sp.symbols("n i j", integer=True)
+
+#: Arguments and formulas of sympy/utilities/tests/test_lambdify.py, and values to call with.
+SYMPY: list[tuple[Any, Any, tuple[Any, ...]]] = [
+    ([], 1, ()), (x, [x, 2 * x], (3.0,)), ([x, y], [y, x], (1.0, 2.0)), (x, x**2, (2.0,)),
+    ([x, y, z], [z, y, x], (1.0, 2.0, 3.0)), (x, sp.sqrt(x), (2.0,)), (x, sp.sin(x) ** 2, (0.7,)),
+    (x, sp.Abs(x), (-1.0,)), (x, sp.exp(x), (1.5,)), (x, sp.sign(x), (-2.0,)),
+    (x, sp.Piecewise((x, x < 0), (x**2, True)), (-2.0,)),
+    (x, sp.Piecewise((x, x <= 1), (1 / x, x > 1)), (1.5,)),
+    ((x, y, z), sp.ITE(sp.And(x > 1, y > 1), z > 0, z < 0), (2.0, 2.0, 1.0)),
+    ([x, y], sp.Max(x, y) + sp.Min(x, y, 0), (1.0, 2.0)), (x, sp.floor(x) + sp.ceiling(x), (1.5,)),
+    ((x, y), sp.Matrix([[x, x * y], [sp.sin(y) + 4, x**y]]), (1.0, 2.0)),
+    ((x, y), sp.Matrix([[x, x * y]]).T, (1.0, 2.0)), (x, sp.I * x, (1.0,)),
+    (x, sp.Sum(x**i, (i, 0, 5)), (0.5,)), (x, sp.exp(sp.I * x), (0.5,)),
+    ([x, y], sp.atan2(y, x), (1.0, -2.0)), (x, sp.Heaviside(x), (0.0,)),
+    (x, sp.Mod(x, 3), (-1.0,)), (x, sp.sec(x) + sp.csc(x) + sp.cot(x), (0.7,)),
+    (x, sp.acsch(x) + sp.asech(x) + sp.acoth(1 / x), (0.7,)), (x, sp.sinc(x), (0.7,)),
+    ((x, y), sp.And(x > 1, sp.Not(y > 1)), (2.0, 0.5)), ((x, y), sp.Xor(x > 1, y > 1), (2.0, 0.5)),
+    (x, sp.gamma(x) + sp.loggamma(x) + sp.digamma(x), (1.7,)), (x, sp.erf(x) + sp.erfc(x), (0.3,)),
+    (x, sp.besselj(1, x) + sp.bessely(2, x), (1.7,)), (x, sp.factorial(x), (4.0,)),
+    ((x, y), sp.beta(x, y), (1.2, 2.3)), (x, sp.fresnels(x) + sp.fresnelc(x), (0.7,)),
+    (x, sp.jacobi(3, 1, 2, x), (0.4,)), (x, sp.polygamma(1, x), (0.4,)), (x, sp.Si(x), (0.4,)),
+    ((x, y), sp.RisingFactorial(x, y), (1.2, 2.3)), (x, sp.LambertW(x), (0.5,)),
+    ([x, (y, z)], x + y * z, (1.0, (2.0, 3.0))), ([[x, y], z], [x, [y, [z]]], ([1.0, 2.0], 3.0)),
+    ([x, ((y, z), w)], (x, (y, z), w), (1.0, ((2.0, 3.0), 4.0))),
+    (x, (sp.pi, sp.E, sp.GoldenRatio), (1.0,)), ([x, y], sp.Eq(x, y), (1.0, 1.0)),
+    (x, sp.Array([[x, 1], [2, x**2]]), (3.0,)), (x, sp.re(x * sp.I + 1), (3.0,)),
+    (x, sp.Integral(sp.exp(-(t**2)), (t, -sp.oo, x)), (0.5,)),
+]  # fmt: skip
+
+
+def _compare(found: Any, wanted: Any) -> None:
+    if isinstance(wanted, (tuple, list)) and not np.isscalar(found):
+        assert len(found) == len(wanted)
+        for a, b in zip(found, wanted, strict=True):
+            _compare(a, b)
+        return
+    assert np.shape(found) == np.shape(wanted)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("case", range(len(SYMPY)), ids=lambda k: str(SYMPY[k][1])[:40])
+def test_formulas_of_sympys_tests(case: int) -> None:
+    args, formula, values = SYMPY[case]
+    f = sg.lambdify(args, formula)
+    wanted = sp.lambdify(args, formula, ["scipy", "numpy"])(*values)
+    _compare(f(*values), wanted)
+    if values:
+        _compare(sg.compile(f)(*values), wanted)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [sp.sin(x) * y + x**3, sp.exp(-x) / (1 + y**2), sp.Piecewise((x, x < y), (y**2, True)),
+     sp.log(x + 2) * sp.atan2(y, x), sp.Max(x, y) - sp.Abs(x - 1)],
+    ids=str,
+)  # fmt: skip
+def test_arrays_broadcast_as_numpys_do(formula: Any) -> None:
+    a, b = np.linspace(-1.5, 2, 5), np.linspace(0.3, 1, 3)[:, None]
+    wanted = sp.lambdify([x, y], formula, "numpy")(a, b)
+    f = sg.lambdify([x, y], formula)
+    np.testing.assert_allclose(f(a, b), wanted, rtol=1e-13)
+    np.testing.assert_allclose(sg.compile(f)(a, b), wanted, rtol=1e-13)
+
+
+def test_values_are_those_of_mpmath() -> None:
+    formula = sp.besselj(0, x) * sp.gamma(y) + sp.zeta(y + 1) * sp.exp(-x)
+    wanted = sp.lambdify([x, y], formula, "mpmath")(0.3, 1.4)
+    assert sg.lambdify([x, y], formula)(0.3, 1.4) == pytest.approx(float(wanted), rel=1e-13)
+
+
+def test_arguments_by_name_and_nested() -> None:
+    f = sg.lambdify([x, y], x - y)
+    assert f(y=1.0, x=3.0) == 2.0
+    column = sg.lambdify([sp.Matrix([x, y]), z], sp.Matrix([x * z, y]))
+    np.testing.assert_array_equal(column(np.array([3.0, 4.0]), 2.0), [[6.0], [4.0]])
+    gradient = sg.grad(lambda v: column(v, 2.0).sum())(np.array([3.0, 4.0]))
+    np.testing.assert_array_equal(gradient, [2.0, 1.0])
+    assert sg.lambdify([x], None)(1.0) is None
+    assert sg.lambdify(x, {"a": x, "b": [2 * x]})(2.0) == {"a": 2.0, "b": [4.0]}
+    assert sg.lambdify("x", x**2)(3.0) == 9.0
+    q = sp.Function("q")(t)
+    assert sg.lambdify([q, q.diff(t)], q.diff(t) ** 2 + q)(1.0, 2.0) == 5.0
+
+
+def test_functions_from_modules() -> None:
+    f = sp.Function("f")
+    g = sg.lambdify(x, f(x) + sp.sin(x), [{"f": lambda v: v**3}, "numpy"])
+    assert g(2.0) == pytest.approx(8 + math.sin(2))
+    assert sg.grad(g)(2.0) == pytest.approx(12 + math.cos(2))
+    twice = implemented_function("twice", lambda v: 2 * v)
+    assert sg.lambdify(x, twice(x) + 1)(2.0) == 5.0
+    with pytest.raises(ArgumentError, match="functions that are not known: twice"):
+        sg.lambdify(x, twice(x), use_imps=False)
+
+
+def test_options_that_change_nothing() -> None:
+    for options in ({"cse": True}, {"dummify": True}, {"docstring_limit": None}, {"modules": np}):
+        assert sg.lambdify(x, x**2 + 1, **options)(2.0) == 5.0
+
+
+def test_it_is_ready_for_all_else() -> None:
+    f = sg.lambdify([x, y], sp.exp(-x * y) * sp.sin(x))
+    exact = sp.lambdify([x, y], sp.hessian(sp.exp(-x * y) * sp.sin(x), [x, y]))(0.3, 0.7)
+    np.testing.assert_allclose(sg.hessian(f, argnums=(0, 1))(0.3, 0.7), exact, rtol=1e-12)
+    a = np.linspace(0, 1, 7)
+    np.testing.assert_allclose(sg.vmap(f)(a, a), np.exp(-a * a) * np.sin(a), rtol=1e-13)
+    assert pickle.loads(pickle.dumps(f))(0.3, 0.7) == f(0.3, 0.7)
+    g = sg.compile(f)
+    assert g.kernel(0.3, 0.7)(0.3, 0.7) == pytest.approx(f(0.3, 0.7))
+    assert "exp" in str(sg.formula(f, 0.3, 0.7))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sg.lambdify(x, x, "mpmath"), r"double precision; sg.verify"),
+        (lambda: sg.lambdify(x, x, "tensorflow"), "compiled and differentiated as it is"),
+        (lambda: sg.lambdify(x, x, "foo"), "modules='foo'"),
+        (lambda: sg.lambdify(x, x, printer=1), "printer= is refused"),
+        (lambda: sg.lambdify({x, y}, x), "a set, which has no order"),
+        (lambda: sg.lambdify(3, x), "args are SymPy symbols, not 3"),
+        (lambda: sg.lambdify(x, "x + 1"), r"write sg.lambdify\(args, sg.parse"),
+        (lambda: sg.lambdify([x], x + y), "no arguments: y; list them in args="),
+        (lambda: sg.lambdify([x, x], x), "listed twice"),
+        (lambda: sg.lambdify([x], x)(1, 2), "takes 1 values"),
+        (lambda: sg.lambdify([(x, y)], x)((1.0,)), "is 2 values, not 1"),
+        (lambda: sg.lambdify([(x, y)], x)(1.0), "is 2 values, not 1.0"),
+        (lambda: sg.lambdify([sp.Matrix([x, y])], x)(np.ones(3)), "has shape"),
+    ],
+)  # fmt: skip
+def test_errors(call: Any, message: str) -> None:
+    with pytest.raises((ArgumentError, ShapeError, UnsupportedError), match=message):
+        call()
