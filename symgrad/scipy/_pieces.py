@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,8 +13,8 @@ from .._ops.np_linalg import solve_banded
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ._replacing import Standing, floats, increasing, refuse_option, require_lengths
 
-take = traced_numpy.take
-search = traced_numpy.searchsorted
+take: Callable[..., Any] = traced_numpy.take
+search: Callable[..., Any] = traced_numpy.searchsorted
 
 
 def beside(x: Any, rows: Any) -> Any:
