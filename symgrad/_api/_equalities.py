@@ -16,7 +16,7 @@ coefficient, and with respect to all arguments. Otherwise a warning names the li
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -453,7 +453,8 @@ class _Flagged:
             looked_at = not top and node in reached and node in self.examples.compared
             if not (moves and looked_at and _is_of_reals(node)):
                 return None
-            equality = Equality(node, *node.operands, node.op.name == "NotEqual")
+            left, right = node.operands
+            equality = Equality(node, left, right, node.op.name == "NotEqual")
             self.found.append(equality)
             own = stop_gradient(Traced(remade(node, operands)))
             hits.append(as_node(np.any(~own if equality.negated else own)))
@@ -557,7 +558,9 @@ def _closed(node: Node) -> Node:
 def _value_of_all(node: Node, examples: Examples) -> Any:
     """Return the values of a node of one example for all, a row each; None if not known."""
     value = examples.value(_of_all(node))
-    return None if value is None else np.reshape(value, (-1, *np.shape(value)[len(now().batches) :]))
+    if value is None:
+        return None
+    return np.reshape(value, (-1, *np.shape(value)[len(now().batches) :]))
 
 
 def _continued_apart(result: Any, inputs: Sequence[Input]) -> Any:
@@ -603,7 +606,8 @@ def _continued_apart(result: Any, inputs: Sequence[Input]) -> Any:
         masks = [e for e, holds in zip(hits, pattern, strict=True) if holds]
         smooth = _continued_in_member(real, masks, inputs, member, examples)
         if smooth is None:
-            _warn(masks)
+            if not _are_nan(real.values(), member, examples):
+                _warn(masks)
             continue
         for k, node in zip(smooth, substitute(list(smooth.values()), settled), strict=True):
             value = Traced(nodes[k])
@@ -612,6 +616,12 @@ def _continued_apart(result: Any, inputs: Sequence[Input]) -> Any:
         leaf = leaves[k]
         leaves[k] = Traced(value.node, leaf.weak) if isinstance(leaf, Traced) else value
     return tree.unflatten(leaves)
+
+
+def _are_nan(nodes: Iterable[Node], member: int, examples: Examples) -> bool:
+    """Tell whether results are nan in an example, as where its function raises an error."""
+    rows = [_value_of_all(node, examples) for node in nodes]
+    return all(row is not None and np.all(np.isnan(row[member])) for row in rows)
 
 
 def _pattern(hits: Sequence[Traced], pattern: Sequence[Any]) -> Any:
@@ -624,7 +634,7 @@ def _continued_in_member(
     real: dict[int, Node], masks: Sequence[Equality], inputs: Sequence[Input], member: int,
     examples: Examples,
 ) -> dict[int, Node] | None:  # fmt: skip
-    """Return what continues results where comparisons hold, by one example; None if nothing does."""
+    """Return what continues results where comparisons hold, by one example; None if none does."""
     used = [n for n in topological([*real.values(), *inputs]) if isinstance(n, Input)]
     values = {n: _value_of_all(n, examples) for n in used}
     if any(x is None for x in values.values()):

@@ -58,6 +58,9 @@ _FLOAT = (
     "x itself, which is a number already; np.sin(x), np.exp(x), ... for functions of math",
 )
 
+#: What NumPy asks for, also where a traced array is assigned to a part of an array of numbers.
+NUMBERS = "an array of numbers"
+
 _FOR_INDEX = "symgrad.numpy.take(array, x) for array[x]"
 _FOR_MASK = "np.where(mask, array, 0.0); how many elements array[mask] has depends on values"
 _FOR_WRITE = (
@@ -85,8 +88,6 @@ def _instead_of_numbers(doing: str, dtype: np.dtype[Any]) -> str:
         f"{_FOR_INDEX}, and {_FOR_WRITE}"
     )
 
-#: What NumPy asks for, also where a traced array is assigned to a part of an array of numbers.
-NUMBERS = "an array of numbers"
 
 SPARSE = "scipy.sparse._"  # how the names of its modules begin
 

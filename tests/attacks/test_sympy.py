@@ -107,7 +107,7 @@ class _Exact:
             return mpmath.re(value)
 
 
-@pytest.mark.attack(quick=15, whole=2_000, judge="mpmath with 40 digits")
+@pytest.mark.attack(quick=15, whole=2_000, part=40, judge="mpmath with 40 digits")
 def test_sympy_formulas(attack: Attack) -> None:
     """Formulas over SymPy's functions and structures: values, two derivatives, arrays."""
     for case in attack:
