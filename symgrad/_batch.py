@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._graph import Node, apply, checked, topological
+from ._graph import Node, also_compared, apply, checked, topological
 from ._op import PROJECTIONS, ArrayOp, Assemble, Bodied, Gather, Reduce, Scatter, View
 from ._ops import RESHAPE
 from ._shapes import Dimension, Shape, as_size
@@ -62,6 +62,7 @@ def batch(
                 done[node] = rule(node, operands, flags, size)
             elif tuple(operands) != node.operands:
                 same[node] = apply(node.op, tuple(operands), node.items, node.shape, node.dtype)
+    also_compared(done)
     found_all = [done.get(x, same.get(x, x)) for x in outputs]
     checked("batching", found_all)
     return [(found, x in done) for found, x in zip(found_all, outputs, strict=True)]

@@ -68,6 +68,11 @@ def stands_for(kind: Callable[[Any], type]) -> Any:
         asks = str(frame.f_globals.get("__name__", ""))  # _module: this is asked for most often
         if asks.startswith(_SEEING):
             return type(self)
+        if asks == "json.encoder":  # to say in C's name that it knows no such type
+            raise TraceError(
+                "a number for text (json) was asked of a traced value, which has none. Write "
+                "instead: the text of the result, where the compiled function is called"
+            )
         if asks == "functools" and _module(frame.f_back).startswith("numba."):
             raise TraceError(_of_numba(frame))
         return kind(self)

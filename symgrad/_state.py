@@ -60,6 +60,9 @@ class State(NamedTuple):
         loops, cases of branches, the example of a batch. None: nobody is told.
     opened:
         Collects the stand-ins by which functions are differentiated, with what they stand for.
+    batches:
+        The batches of which examples are traced: what stands for an example, with the whole, and
+        their number.
     counters:
         In the body of a loop that stands for Python's: the bits that its counters have, for
         Python's whole numbers must not leave 64 there.
@@ -98,6 +101,7 @@ class State(NamedTuple):
     scope: object = None
     repeated: Callable[[], contextlib.AbstractContextManager[None]] | None = None
     opened: list[Any] | None = None
+    batches: tuple[tuple[Mapping[Any, Any], Any], ...] = ()
     counters: Mapping[Any, int] | None = None
     raised: Any = None
     reading: bool = False

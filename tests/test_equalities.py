@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -222,3 +223,110 @@ def test_equalities_asked_for_by_identity() -> None:
             np.testing.assert_allclose(got[1], first, rtol=1e-14, atol=1e-16)
             second = np.sin(1.0) - 2 * np.cos(1.0) if second is None else second
             np.testing.assert_allclose(sg.hessian(f)(x), second, rtol=1e-12)
+
+
+# ---------------------------------------------------------------- in batches, loops and branches
+
+
+def second_of_sinc(x: float) -> float:
+    """Return the second derivative of sin(x)/x."""
+    if x == 0:
+        return -1 / 3
+    return -np.sin(x) / x - 2 * np.cos(x) / x**2 + 2 * np.sin(x) / x**3  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("f", [by_where, safely, if_else])
+def test_examples_of_a_batch(f: Any) -> None:
+    g = sg.vmap(sg.grad(sg.grad(f)))
+    summed = sg.hessian(lambda x: np.sum(sg.vmap(f)(x)))
+    # None of them, some, others, another number of them, all.
+    for x in ([0.3, 0.5], [0.0, 0.5], [0.5, 0.0], [0.2, 0.0, 0.0], [0.0], [1.0, 2.0]):
+        want = [second_of_sinc(v) for v in x]
+        np.testing.assert_allclose(g(np.array(x)), want, rtol=1e-10)
+        np.testing.assert_allclose(np.diag(summed(np.array(x))), want, rtol=1e-10)
+    rows = np.array([[0.0, 0.5], [1.0, 0.0]])
+    want = [[second_of_sinc(v) for v in row] for row in rows]
+    np.testing.assert_allclose(sg.vmap(g)(rows), want, rtol=1e-10)
+    elements = sg.hessian(lambda x: np.sum(np.vectorize(f)(x)))
+    np.testing.assert_allclose(np.diag(elements(rows[0])), want[0], rtol=1e-10)
+
+
+def test_examples_in_which_other_comparisons_hold() -> None:
+    def two(x: Any, y: Any) -> Any:
+        return by_where(x) * np.where(y == 1, 1.0, np.log(y) / (y - 1))
+
+    x, y = np.array([0.0, 0.5, 0.0, 0.3]), np.array([2.0, 1.0, 1.0, 0.5])
+    found = np.array(sg.vmap(sg.hessian(two, (0, 1)))(x, y))
+    with mpmath.workdps(40):
+
+        def exact(a: Any, b: Any) -> Any:
+            return (mpmath.sin(a) / a if a else 1) * (mpmath.log(b) / (b - 1) if b != 1 else 1)
+
+        for k in range(4):
+            at = mpmath.mpf(x[k]) + mpmath.mpf("1e-12"), mpmath.mpf(y[k]) + mpmath.mpf("1e-12")
+            want = [[mpmath.diff(exact, at, (2 - i - j, i + j)) for j in (0, 1)] for i in (0, 1)]
+            np.testing.assert_allclose(found[..., k], np.array(want, float), rtol=1e-8, atol=1e-9)
+
+
+def jump(x: Any) -> Any:
+    return np.where(x == 0, 5.0, np.cos(x))
+
+
+def product(f: Any) -> Any:
+    """A scan whose steps ask: f(0)*f(x)*f(2*x)."""
+    return lambda x: sg.scan(lambda s, t: (s * f(x * t), s), 1.0 + 0.0 * x, np.arange(3.0))[0]
+
+
+BODIES: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "scan": (product(by_where), -5 / 3),
+    "loops in loops": (
+        lambda x: sg.fori_loop(0, 2, lambda k, s: s + product(by_where)(x * (k + 1.0)), 0.0 * x),
+        -25 / 3,
+    ),
+    "while": (
+        lambda x: sg.while_loop(
+            lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] + by_where(s[0] * x)), (0, 0.0 * x)
+        )[1],
+        -5 / 3,
+    ),
+    "branch": (lambda x: sg.cond(x > -1, by_where, lambda x: x, x), -1 / 3),
+    "checkpoint": (sg.checkpoint(safely), -1 / 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_in_bodies(name: str) -> None:
+    f, want = BODIES[name]
+    g = sg.grad(sg.grad(f))
+    h = 1e-4
+    for x in (0.6, 0.0, 0.7):  # beside the point, at it, and beside it again
+        if x == 0:
+            np.testing.assert_allclose(g(x), want, rtol=1e-10)
+            continue
+        with np.errstate(all="ignore"):
+            beside = (f(x + h) - 2 * f(x) + f(x - h)) / h**2
+        np.testing.assert_allclose(g(x), beside, rtol=1e-5)
+
+
+@pytest.mark.parametrize("ask", [
+    lambda: sg.vmap(sg.grad(jump))(np.array([0.0, 1.0])),
+    lambda: sg.grad(product(jump))(0.0),
+    lambda: sg.vmap(sg.grad(sg.grad(product(by_where))))(np.array([0.0, 0.5])),
+    lambda: sg.grad(lambda x: sg.scan(lambda s, t: (s + by_where(t), s), 0.0, x)[0])(
+        np.array([0.0, 0.5])
+    ),
+])  # fmt: skip
+def test_what_is_not_continued_in_bodies_is_warned_of(ask: Any) -> None:
+    with pytest.warns(EqualityWarning, match=r"test_equalities\.py:\d+"):
+        ask()
+
+
+def test_comparisons_of_what_does_not_move_are_the_functions_own() -> None:
+    def f(x: Any) -> Any:
+        return sg.scan(lambda s, t: (s + np.where(t == 0, x, x**2), s), 0.0, np.arange(3.0))[0]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", EqualityWarning)
+        assert sg.grad(f)(3.0) == 13.0
+        counts = sg.vmap(sg.grad(lambda x, n: np.where(n == 0, x, x**2)))
+        assert counts(np.array([3.0, 3.0]), np.array([0.0, 1.0])).tolist() == [1.0, 6.0]

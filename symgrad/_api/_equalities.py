@@ -21,11 +21,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._control import inlined
-from .._graph import Input, Literal, Node, topological, warn_user
-from .._op import registry
+from .._batch import batch
+from .._control import Branch, Loop, inlined, straight
+from .._control._parts import project
+from .._graph import Body, Input, Literal, Node, rebuilt, remade, topological, warn_user
+from .._op import PROJECTIONS, Bodied, registry
 from .._reverse import pull_back
 from .._series import Series
+from .._shapes import as_size
 from .._state import now
 from .._trace import (
     Examples,
@@ -36,7 +39,7 @@ from .._trace import (
     known_number,
     substitute,
 )
-from ..errors import EqualityWarning, SymgradError
+from ..errors import EqualityWarning, SymgradError, UnsupportedError
 from ._custom import custom_jvp, stop_gradient
 
 #: Derivatives are continued to this order; further ones are nan.
@@ -191,6 +194,7 @@ def continued(again: Callable[[], Any], result: Any, inputs: Sequence[Input]) ->
     inputs:
         With respect to what it is differentiated.
     """
+    result = _continued_apart(_written_out(result, inputs), inputs)
     sides = _sides(again, result, inputs)
     if sides is None:
         return result
@@ -284,11 +288,14 @@ def _real(leaf: Any) -> Node | None:
     return as_node(float(leaf)) if number else None
 
 
-def _warn(found: Sequence[Equality]) -> None:
+_NOT_LED = "the other side does not lead to the value there"
+
+
+def _warn(found: Sequence[Equality], why: str = _NOT_LED) -> None:
     lines = sorted({str(e.where) for e in found})
     warn_user(
         f"a derivative is asked for at a point that is singled out by `==` at {', '.join(lines)}, "
-        "and the other side does not lead to the value there: it is the derivative of the side "
+        f"and {why}: it is the derivative of the side "
         "that is taken. Where the function is smooth, write it without the comparison, or say its "
         "derivative by sg.custom_jvp",
         EqualityWarning,
@@ -347,6 +354,292 @@ def _checked(value: Traced, smooth: Any) -> Any:
     size = np.maximum(np.abs(value), np.abs(smooth)) + np.finfo(float).tiny
     near = stop_gradient(np.abs(value - smooth) <= EQUAL * size)
     return _continued(value, smooth * np.where(near, 1.0, np.nan))
+
+
+# ---------------------------------------------------------------- bodies of loops and branches
+
+
+def _written_out(result: Any, inputs: Sequence[Input]) -> Any:
+    """Return a result with the loops and branches written out in which comparisons hold.
+
+    Where none holds the loops carry along whether one does, which is looked at in each call.
+    """
+    examples: Examples | None = now().examples
+    if examples is None or not examples.compared:
+        return result
+    leaves, tree = flatten_traced(result)
+    real = {k: node for k, x in enumerate(leaves) if (node := _real(x)) is not None}
+    nodes = list(real.values())
+    if not any(map(_has_comparisons, _bodies(nodes))):
+        return result
+    found: list[Equality] = []
+    flagged, hit = _Flagged(examples, found).of(nodes, set(inputs), top=True)
+    if hit is None:
+        return result
+    value = examples.value(hit)
+    apart = value is None and bool(now().batches)
+    if apart:
+        hit = as_node(np.any(Traced(_of_all(hit))))
+        value = examples.value(hit)
+    if value is None:
+        return result
+    examples.decide(hit, bool)
+    if value:
+        try:
+            flagged = flagged if apart else straight(nodes, examples)
+        except UnsupportedError:
+            apart = True
+        if apart:  # of any length, or another way in each example
+            _warn(found, "the other side is not looked at in a loop of any length or in a batch")
+    for k, node in zip(real, flagged, strict=True):
+        if isinstance(leaves[k], Traced):
+            leaves[k] = Traced(node, leaves[k].weak)
+    return tree.unflatten(leaves)
+
+
+def _bodies(nodes: Sequence[Node]) -> Iterator[Body]:
+    """Yield the bodies of the loops and branches among nodes, and of those in them."""
+    for node in topological(nodes):
+        if isinstance(node.op, Bodied):
+            parts = Loop.of(node).bodies if node.op.kind == "loop" else Branch.of(node).bodies
+            for body in parts:
+                yield body
+                yield from _bodies(body.outputs)
+
+
+def _has_comparisons(body: Body) -> bool:
+    return not now().examples.compared.isdisjoint(_reached(body.outputs))
+
+
+class _Flagged:
+    """Loops and branches with one result more: whether a comparison for equality has held."""
+
+    def __init__(self, examples: Examples, found: list[Equality]) -> None:
+        self.examples, self.found = examples, found
+
+    def of(
+        self, outputs: Sequence[Node], moving: set[Node], top: bool = False
+    ) -> tuple[list[Node], Node | None]:
+        """Return a graph that depends on ``moving``, and whether a comparison in it holds.
+
+        None where it has no comparisons; those at the ``top`` do not count.
+        """
+        hits: list[Node] = []
+        made: dict[Node, tuple[Node, int]] = {}
+        moving, reached = set(moving), set(_reached(outputs))
+
+        def change(node: Node, operands: tuple[Node, ...]) -> Node | None:
+            moves = any(x in moving for x in node.operands)
+            if node.op.kind in PROJECTIONS and node.operands[0] in made:
+                base, added = made[node.operands[0]]
+                k = node.params["index"]
+                if moves and node.dtype.kind == "f":
+                    moving.add(node)
+                return project(base, k + (k >= added), node.op.kind)
+            if isinstance(node.op, Bodied):
+                if not moves:
+                    return None
+                moving.add(node)
+                flags = [x in moving for x in node.operands]
+                again = self.loop if node.op.kind == "loop" else self.branch
+                other = again(remade(node, operands), flags)
+                if other is None:
+                    return None
+                made[node], hit = other
+                hits.append(hit)
+                return made[node][0]
+            if moves and node.dtype.kind == "f" and node.op.name != "StopGradient":
+                moving.add(node)
+            looked_at = not top and node in reached and node in self.examples.compared
+            if not (moves and looked_at and _is_of_reals(node)):
+                return None
+            left, right = node.operands
+            equality = Equality(node, left, right, node.op.name == "NotEqual")
+            self.found.append(equality)
+            own = stop_gradient(Traced(remade(node, operands)))
+            hits.append(as_node(np.any(~own if equality.negated else own)))
+            return as_node(own)
+
+        graph = rebuilt(outputs, change)
+        if not hits:
+            return graph, None
+        return graph, as_node(functools.reduce(np.logical_or, map(Traced, hits)))
+
+    def loop(self, node: Node, flags: Sequence[bool]) -> tuple[tuple[Node, int], Node] | None:
+        """Return a loop with a flag as its last carry, the number of that, and the flag."""
+        loop = Loop.of(node)
+        count, body = loop.carries, loop.body
+        moving = {x for x, moves in zip(body.inputs[1:], flags, strict=True) if moves}
+        while True:
+            reached = _moved(body.outputs[:count], moving)
+            more = {x for x, new in zip(loop.carried, loop.news, strict=True) if new in reached}
+            if more <= moving:
+                break
+            moving |= more
+        outputs, hit = self.of(body.outputs, moving)
+        if hit is None:
+            return None
+        flag = Input("hit", (), np.dtype(bool))
+        held = as_node(np.logical_or(Traced(flag), Traced(hit)))
+        inputs = body.inputs[: 1 + count], body.inputs[1 + count :]
+        new = Body((*inputs[0], flag, *inputs[1]), (*outputs[:count], held, *outputs[count:]))
+        cond = loop.cond
+        if cond is not None:
+            unused = Input("hit", (), np.dtype(bool))
+            given = (*cond.inputs[:count], unused, *cond.inputs[count:])
+            cond = Body(given, cond.outputs)
+        inits = (*loop.inits, Literal(False, np.dtype(bool)))
+        made = loop.changed(inits=inits, body=new, cond=cond).node()
+        return (made, count), project(made, count, "result")
+
+    def branch(self, node: Node, flags: Sequence[bool]) -> tuple[tuple[Node, int], Node] | None:
+        """Return a branch with a flag as its last result, the number of that, and the flag."""
+        branch = Branch.of(node)
+        found = [
+            self.of(body.outputs, {x for x, f in zip(body.inputs, flags[1:], strict=True) if f})
+            for body in branch.bodies
+        ]
+        if all(hit is None for _, hit in found):
+            return None
+        count, no = len(branch.bodies[0].outputs), Literal(False, np.dtype(bool))
+        bodies = tuple(
+            Body(body.inputs, (*outputs, no if hit is None else hit))
+            for body, (outputs, hit) in zip(branch.bodies, found, strict=True)
+        )
+        made = Branch(branch.index, branch.operands, bodies, branch.kept).node()
+        return (made, count), project(made, count, "result")
+
+
+def _moved(outputs: Sequence[Node], moving: set[Node]) -> set[Node]:
+    """Return the nodes that depend on ``moving`` with a derivative."""
+    found = set(moving)
+    for node in topological(outputs):
+        differs = node.dtype.kind == "f" or isinstance(node.op, Bodied)
+        if differs and node.op.name != "StopGradient" and any(x in found for x in node.operands):
+            found.add(node)
+    return found
+
+
+def _is_of_reals(node: Node) -> bool:
+    ops = registry.ops
+    if node.op not in (ops["Equal"], ops["NotEqual"]):
+        return False
+    left, right = node.operands
+    return left is not right and left.dtype.kind == "f"
+
+
+# ---------------------------------------------------------------- examples of a batch
+
+#: In so many ways comparisons may hold in the examples of a batch.
+PATTERNS = 4
+
+
+def _of_all(node: Node) -> Node:
+    """Return a value of one example of the batches around it for all, with an axis for each."""
+    node = _closed(node)
+    for replaced, size in reversed(now().batches):
+        [(found, lifted)] = batch([node], replaced, size)
+        if not lifted:
+            value = Traced(found)
+            found = as_node(np.broadcast_to(value, (as_size(size), *value.shape)))
+        node = _closed(found)
+    return node
+
+
+def _closed(node: Node) -> Node:
+    """Return a value in terms of what the stand-ins of transformations stand for."""
+    for swap in reversed(now().opened or ()):
+        used = {k: x for k, x in swap.items() if k is not x}
+        if used:
+            [node] = substitute([node], used)
+    return node
+
+
+def _value_of_all(node: Node, examples: Examples) -> Any:
+    """Return the values of a node of one example for all, a row each; None if not known."""
+    value = examples.value(_of_all(node))
+    if value is None:
+        return None
+    return np.reshape(value, (-1, *np.shape(value)[len(now().batches) :]))
+
+
+def _continued_apart(result: Any, inputs: Sequence[Input]) -> Any:
+    """Return an example's traced result with derivatives where comparisons hold in some examples.
+
+    Those in which the same comparisons hold are continued alike, as one of them shows.
+    """
+    examples: Examples | None = now().examples
+    if examples is None or not examples.compared or not now().batches:
+        return result
+    leaves, tree = flatten_traced(result)
+    real = {k: node for k, x in enumerate(leaves) if (node := _real(x)) is not None}
+    hits: dict[Equality, Node] = {}
+    rows = []
+    for e in _comparisons(list(real.values()), inputs, examples):
+        if examples.value(e.node) is not None:
+            continue
+        hit = as_node(np.any(~Traced(e.node) if e.negated else Traced(e.node)))
+        row = _value_of_all(hit, examples)
+        if row is None or row.ndim != 1:
+            continue  # in the body of a loop
+        examples.decide(as_node(np.any(Traced(_of_all(hit)))), bool)
+        if row.any():
+            hits[e] = hit
+            rows.append(row)
+    if not hits:
+        return result
+    held = np.stack(rows, axis=1)
+    patterns = [tuple(p) for p in np.unique(held, axis=0) if p.any()]
+    if len(patterns) > PATTERNS:
+        _warn(list(hits))
+        return result
+    of_all = [Traced(_of_all(hit)) for hit in hits.values()]
+    seen = functools.reduce(np.logical_or, [_pattern(of_all, p) for p in patterns])
+    unseen = np.logical_and(functools.reduce(np.logical_or, of_all), np.logical_not(seen))
+    examples.decide(as_node(np.any(unseen)), bool)
+    settled = {e.node: as_node(stop_gradient(Traced(e.node))) for e in hits}
+    nodes = dict(zip(real, substitute(list(real.values()), settled), strict=True))
+    found: dict[int, Any] = {k: Traced(node) for k, node in nodes.items()}
+    for pattern in patterns:
+        here = stop_gradient(_pattern([Traced(hit) for hit in hits.values()], pattern))
+        member = int(np.argmax((held == np.array(pattern)).all(axis=1)))
+        masks = [e for e, holds in zip(hits, pattern, strict=True) if holds]
+        smooth = _continued_in_member(real, masks, inputs, member, examples)
+        if smooth is None:
+            _warn(masks)
+            continue
+        for k, node in zip(smooth, substitute(list(smooth.values()), settled), strict=True):
+            value = Traced(nodes[k])
+            found[k] = np.where(here, _checked(value, Traced(node)), found[k])
+    for k, value in found.items():
+        leaf = leaves[k]
+        leaves[k] = Traced(value.node, leaf.weak) if isinstance(leaf, Traced) else value
+    return tree.unflatten(leaves)
+
+
+def _pattern(hits: Sequence[Traced], pattern: Sequence[Any]) -> Any:
+    """Return whether comparisons hold, and others do not, as in one of the patterns."""
+    parts = [x if holds else np.logical_not(x) for x, holds in zip(hits, pattern, strict=True)]
+    return functools.reduce(np.logical_and, parts)
+
+
+def _continued_in_member(
+    real: dict[int, Node], masks: Sequence[Equality], inputs: Sequence[Input], member: int,
+    examples: Examples,
+) -> dict[int, Node] | None:  # fmt: skip
+    """Return what continues results where comparisons hold, by one example; None if none does."""
+    used = [n for n in topological([*real.values(), *inputs]) if isinstance(n, Input)]
+    values = {n: _value_of_all(n, examples) for n in used}
+    if any(x is None for x in values.values()):
+        return None
+    own = examples.of_member({n: x[member] for n, x in values.items()})
+    others = dict(zip(real, _unmasked(list(real.values()), masks), strict=True))
+    places = [k for k in real if others[k] is not real[k]]
+    smooth = _regular([others[k] for k in places], masks, inputs, own)
+    if smooth is None:
+        return None
+    found = dict(zip(places, smooth, strict=True))
+    return found if all(_equal(real[k], x, own) for k, x in found.items()) else None
 
 
 # ---------------------------------------------------------------- quotients 0/0

@@ -35,6 +35,11 @@ def check_function(function: Any, name: str) -> None:
         )
 
 
+#: Whether transformations made again of a function find what is compiled for it. Tests that change
+#: the compiler between two of them switch it off.
+SHARING = True
+
+
 def made(
     maker: Callable[..., Any], function: Callable[..., Any], body: Callable[..., Any],
     kwargs: dict[str, Any], **options: Any,
@@ -55,7 +60,7 @@ def made(
     prepared = None if keys is None else real_arguments(function, keys)
     recipe = maker, (function,), {**kwargs, **options}
     found = Function(body, function, recipe, prepared=prepared, **options)
-    if isinstance(function, FunctionType) and now() is PLAIN:
+    if SHARING and isinstance(function, FunctionType) and now() is PLAIN:
         _share(found, function, maker, recipe[2])
     return found
 

@@ -59,7 +59,7 @@ def vmap_body(
             raise ArgumentError("vmap needs at least one argument with a batch axis")
         if batches is not None:
             batches.append((size, replaced))
-        with repeating():
+        with repeating(), within(batches=(*now().batches, (replaced, size))):
             nodes, tree, leaves = _traced(function, new, kwargs)
         widths = widths_of(tree, leaves)
         axes = _spread(out_axes, len(widths), "out_axes", "results")

@@ -30,6 +30,10 @@ _OUTSIDE = frozenset(
         "subprocess",
     )
 )  # fmt: skip
+
+#: Modules in C that look at the types of numbers, and the names of methods of ``float``, which do.
+_LOOKING = frozenset(("decimal", "json", "json.encoder", "marshal"))
+_OF_FLOAT = frozenset(vars(float)) - {"__new__", "__doc__", "__getattribute__"}
 _READING = frozenset(("loadtxt", "genfromtxt", "fromfile", "load", "default_rng", "input"))
 
 
@@ -41,22 +45,25 @@ def adapted_at_once(walk: Walk) -> bool:
     allow. Or it may read a clock or a file, which succeeds, and would be a constant. An adapted
     copy calls symgrad's solvers, clocks and files. Aliases of typing answer for the traced value's
     class. Sparse matrices of SciPy's can be multiplied by a traced number: they then hold it, and
-    do not know its shape. And ``id`` of an object is not that of its copy.
+    do not know its shape. ``id`` of an object is not that of its copy. And ``Decimal(x)`` and
+    ``float.hex(x)`` look at the type of x, without asking it for its number.
     """
     parts = (x for held in (walk.parts, walk.bound) for _, own in held.values() for _, x in own)
     names = set(walk.mentioned)
     asks = "isinstance" in walk.mentioned
     for value in (*walk.met.values(), *parts):
+        if value is float and walk.mentioned & _OF_FLOAT:
+            return True
         if value is id or (asks and has_alias(value, walk.mentioned)):
             return True
         if isinstance(value, ModuleType):
             names.add(value.__name__)
-            if value.__name__ in _OUTSIDE:
+            if value.__name__ in _OUTSIDE or value.__name__ in _LOOKING:
                 return True
         elif isinstance(value, (FunctionType, BuiltinFunctionType, MethodType, type)):
             home = value.__module__ or ""
             names.add(home)
-            if home in _OUTSIDE:
+            if home in _OUTSIDE or home in _LOOKING:
                 return True
         else:
             home = type(value).__module__

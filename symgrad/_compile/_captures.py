@@ -32,8 +32,8 @@ from .._graph import Where, warn_user
 from .._runtime import MISS
 from .._state import now, within
 from .._trace import Left, Traced, argument_name, flatten_traced, raise_hidden, warn_if_changed
-from .._trace._function import ASSIGNED
-from ..errors import CaptureWarning, OutsideError, TraceError
+from .._trace._numberless import NUMBERS
+from ..errors import CaptureWarning, OutsideError, TraceError, UnsupportedError
 from ._adapted import adapted_at_once, can_be_adapted
 from ._array_libraries import refused_by_library
 from ._assignments import Assignments, SharedError
@@ -65,6 +65,9 @@ _TELLING = frozenset(
     ("isinstance", "type", "issubclass", "isscalar", "hasattr", "callable", "__class__", "id",
      "hash", "suppress")
 )  # fmt: skip
+
+#: Refusals of traced values that are assigned to arrays of numbers, or to parts of these.
+_INTO_NUMBERS = ("into a plain array", f"{NUMBERS} was asked")
 
 _numbers = itertools.count(1)
 
@@ -401,7 +404,8 @@ class Captures:
 
     def _arrays_are_data(self, reading: Reading, error: Exception) -> bool:
         """Have arrays as data that were numbers of the trace, and had to hold traced values."""
-        if not (isinstance(error, TraceError) and str(error).startswith(ASSIGNED)):
+        said = isinstance(error, (TraceError, UnsupportedError)) and str(error)
+        if not said or not any(text in said for text in _INTO_NUMBERS):
             return False
         places = self._walk().reads.values()
         arrays = {r.text for r in places if r.how == "data" and isinstance(r.value, np.ndarray)}

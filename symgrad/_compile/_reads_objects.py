@@ -156,9 +156,10 @@ class _ClassReading:
         shared = self.shared and not hasattr(type(x), "__get__")
         if first and (shared or f"{home}.{key}" in walk.assigned.numbers):
             self.not_hidden(key, base)
-            if not self.new:
-                return
             first = False
+            if not self.new:
+                self.known.add(key)
+                return
         self.known.add(key)
         text = f"{self.through}.{key}" if first else f"{home}.{key}"
         inner = list(_functions_of(x, text, f"{home}.{key}", first and self.bound))

@@ -24,6 +24,7 @@ from .._trace import Traced
 
 _OUTSIDE = "symgrad.numpy._outside"
 _NUMBERS = "symgrad.numpy._numbers"
+_CONVERSIONS = "symgrad.numpy._conversions"
 
 #: The modules whose names are bound anew, by the names of symgrad's. They are imported when
 #: they are met: scipy.stats takes a second.
@@ -43,10 +44,12 @@ MODULES = {
     "scipy.spatial": "symgrad.scipy.spatial",
     "scipy.spatial.distance": "symgrad.scipy.spatial.distance",
     "scipy.spatial.transform": "symgrad.scipy.spatial.transform",
-    "time": f"{_OUTSIDE}:TIME", "datetime": f"{_OUTSIDE}:DATETIME", "os": f"{_OUTSIDE}:OS",
+    "time": f"{_OUTSIDE}:TIME", "datetime": f"{_CONVERSIONS}:DATETIME", "os": f"{_OUTSIDE}:OS",
     "io": f"{_OUTSIDE}:IO", "pathlib": f"{_OUTSIDE}:PATHLIB", "secrets": f"{_OUTSIDE}:SECRETS",
     "pandas": f"{_OUTSIDE}:PANDAS", "xarray": f"{_OUTSIDE}:XARRAY",
     "subprocess": f"{_OUTSIDE}:SUBPROCESS",
+    "decimal": f"{_CONVERSIONS}:DECIMAL", "json": f"{_CONVERSIONS}:JSON",
+    "marshal": f"{_CONVERSIONS}:MARSHAL",
 }  # fmt: skip
 for _name in ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre", "polynomial"):
     MODULES[f"numpy.polynomial.{_name}"] = f"symgrad.numpy.polynomial:{_name}"
@@ -143,7 +146,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.gene
 
 #: Classes of NumPy's, and whose others, that have versions.
 _OF_NUMPY = (np.poly1d, np.ndenumerate, np.nditer)
-_CLASSES = ("scipy.", "datetime", "pathlib", "numpy.polynomial.")
+_CLASSES = ("scipy.", "datetime", "pathlib", "numpy.polynomial.", "decimal", "json")
 
 
 def _wrapped(value: Any) -> Any:

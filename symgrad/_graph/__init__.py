@@ -3,6 +3,7 @@
 from ._body import BODIES, BODY, RULE, Body, Rule, bodies, size_symbols, value_text
 from ._check import check, checked
 from ._interned import (
+    also_compared,
     apart,
     apply,
     count_of_nodes,

@@ -11,7 +11,7 @@ import contextlib
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from types import FrameType
@@ -251,4 +251,12 @@ def rebuilt(
             operands = tuple([done[x] for x in node.operands])
             made = change(node, operands)
             done[node] = remade(node, operands) if made is None else made
+    also_compared(done)
     return [done[x] for x in outputs]
+
+
+def also_compared(instead: Mapping[Node, Node]) -> None:
+    """Note that what stands for comparisons for equality in another graph are such, too."""
+    examples = now().examples
+    if examples is not None and examples.compared:
+        examples.compared |= {instead[n] for n in examples.compared if n in instead}

@@ -28,7 +28,14 @@ def _facts(
 def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8,
              equal_nan: bool = False) -> Any:  # fmt: skip
     """Whether two arrays agree within tolerances."""
-    return np.all(np.isclose(a, b, rtol, atol, equal_nan))
+    return _of_python(np.all(np.isclose(a, b, rtol, atol, equal_nan)))
+
+
+def _of_python(truth: Any) -> Any:
+    """Return a truth value as one of Python's, as these functions do."""
+    if hasattr(truth, "weak"):
+        truth.weak = bool
+    return truth
 
 
 def _alike(a: Any, b: Any) -> bool:
@@ -44,14 +51,14 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     if not _alike(a, b):
         return False
     hit = a == b
-    return np.all(hit | ((a != a) & (b != b)) if equal_nan else hit)
+    return _of_python(np.all(hit | ((a != a) & (b != b)) if equal_nan else hit))
 
 
 @_facts(np.array_equiv)
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Whether two arrays are equal after broadcasting."""
     try:
-        return np.all(as_array(a1) == as_array(a2))
+        return _of_python(np.all(as_array(a1) == as_array(a2)))
     except ShapeError:
         return False
 

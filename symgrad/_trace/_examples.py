@@ -22,6 +22,9 @@ from .._state import now
 #: Concretizes a parameter: sizes become numbers, bodies become callable.
 Bind = Callable[[Any, Mapping[Any, int]], Any]
 
+#: Calls NumPy's functions for the traced code, by their names.
+_NAMESPACE = f"{__package__}._namespace"
+
 
 class EnclosedError(Exception):
     """A function that is called while another is traced uses traced values of that other."""
@@ -98,6 +101,15 @@ class Examples:
                 uneven = 1.0 + 0.5 * np.cos(k + np.arange(value.size)).reshape(value.shape)
                 value = np.asarray(value + 1e-3 * uneven * (1.0 + np.abs(value)), x.dtype)
             other.values[x] = value[()]
+        return other
+
+    def of_member(self, values: Mapping[Node, Any]) -> Examples:
+        """Return the example call with values for inputs: those of one example of a batch."""
+        other = Examples(self.given, self.bind)
+        other._around, other.sizes = self._around, self.sizes
+        other.values = {n: v for n, v in self.values.items() if isinstance(n, Input)} | {
+            n: np.asarray(v, n.dtype)[()] for n, v in values.items()
+        }
         return other
 
     def only_reads(self, node: Node | None) -> bool:
@@ -182,7 +194,11 @@ class Examples:
 def noted_equality(value: Any, frame: FrameType) -> None:
     """Note a comparison for equality that the traced code itself has written, in this frame."""
     examples: Examples | None = now().examples
-    if examples is not None and not is_internal(frame.f_code) and hasattr(value, "node"):
+    if examples is None or not hasattr(value, "node"):
+        return
+    if frame.f_globals.get("__name__") == _NAMESPACE and frame.f_back is not None:
+        frame = frame.f_back
+    if not is_internal(frame.f_code):
         examples.compared.add(value.node)
 
 

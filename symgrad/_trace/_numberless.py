@@ -58,6 +58,9 @@ _FLOAT = (
     "x itself, which is a number already; np.sin(x), np.exp(x), ... for functions of math",
 )
 
+#: What NumPy asks for, also where a traced array is assigned to a part of an array of numbers.
+NUMBERS = "an array of numbers"
+
 _FOR_INDEX = "symgrad.numpy.take(array, x) for array[x]"
 _FOR_MASK = "np.where(mask, array, 0.0); how many elements array[mask] has depends on values"
 _FOR_WRITE = (
@@ -171,6 +174,8 @@ class Numberless:
             instead = "x itself, which is whole already, also as an index of an array"
         self._leaked("a Python int (`int(x)`)", instead, of_one=True)
 
+    __trunc__ = __int__
+
     def __round__(self, ndigits: int | None = None) -> Any:
         known = known_number(self.node) if ndigits is None else None
         # Of sizes it is an index, perhaps.
@@ -263,7 +268,7 @@ class Numberless:
             mask = decided_mask(self)  # which elements of a plain array are meant
             if mask is not None:
                 return mask
-        self._leaked("an array of numbers", _instead_of_numbers(doing, self.dtype))
+        self._leaked(NUMBERS, _instead_of_numbers(doing, self.dtype))
 
     def __reduce__(self) -> Any:
         self._leaked("pickling", "pickle the compiled function instead")

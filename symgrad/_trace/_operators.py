@@ -53,8 +53,10 @@ def _applied(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> An
     """
     if isinstance(other, (str, bytes, type(None))) or declines(other):
         return NotImplemented
-    if op is _MULTIPLY and isinstance(other, (list, tuple)) and _repeats(value):
-        return NotImplemented
+    if isinstance(other, (list, tuple)) and (
+        value.weak in (float, complex) or (op is _MULTIPLY and _repeats(value))
+    ):
+        return NotImplemented  # of Python's numbers
     if (named := labelled(other)) is not None:
         return PYTHONS[op](*((named, value) if swap else (value, named)))
     if makes_complex(other):

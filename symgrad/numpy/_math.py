@@ -43,11 +43,21 @@ def as_number(x: Any) -> Any:
 
 
 def _as_of_python(x: Any) -> Any:
-    """Return a number made of sizes as one that adapts to the arrays which it meets."""
+    """Return a number as one of Python's, which adapts to the arrays that it meets."""
     if isinstance(x, tuple):
         return tuple(map(_as_of_python, x))
-    kind = {"f": float, "i": int}.get(x.dtype.kind) if isinstance(x, Traced) else None
-    return x if kind is None else Traced(x.node, kind)
+    if not isinstance(x, Traced) or x.ndim or x.dtype.kind not in _KINDS:
+        return x
+    return Traced(_wide(x).node, _KINDS[x.dtype.kind])
+
+
+_KINDS: dict[str, type] = {"f": float, "i": int, "b": bool}
+
+
+def _wide(x: Traced) -> Any:
+    """Return a number in the width of Python's."""
+    wide = {"f": np.float64, "i": np.int64}.get(x.dtype.kind)
+    return x if wide in (None, x.dtype.type) else x.astype(wide)
 
 
 def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., Any]:
@@ -58,7 +68,7 @@ def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., An
         args = tuple(list(a) if isinstance(a, Iterator) else a for a in args)
         flat = [v for a in args for v in (a if isinstance(a, (list, tuple)) else (a,))]
         if any(is_traced(v) for v in flat):
-            return traced(*map(as_number, args), **kwargs)
+            return _as_of_python(traced(*map(as_number, args), **kwargs))
         if any(isinstance(v, Size) for v in flat):
             return _as_of_python(traced(*args, **kwargs))
         return original(*args, **kwargs)

@@ -18,6 +18,7 @@ from .._trace import Traced, as_traced
 from .._trace._known import known_number
 from .._trace._outside import Reading, reading
 from ..errors import TraceError
+from ._conversions import methods_of_float
 from ._creation import array, symbolic
 from ._outside import Version
 
@@ -68,6 +69,10 @@ class Float(float, metaclass=_Float):
     dtype = np.dtype(np.float64)
 
 
+for _name, _method in methods_of_float().items():
+    setattr(Float, _name, _method)
+
+
 class _Complex(_Number):
     original = complex
 
@@ -93,7 +98,10 @@ def _is_complex(x: Any) -> bool:
 class _Scalar(_Number):
     def __call__(cls, x: Any = 0, /) -> Any:
         """Return a number, or an array, as one of this type."""
-        return array(x, cls.original) if symbolic(x) else cls.original(x)
+        if not symbolic(x):
+            return cls.original(x)
+        made = array(x, cls.original)
+        return made if made.ndim or not isinstance(made, Traced) else Traced(made.node)
 
 
 def _scalar(kind: Any) -> Any:

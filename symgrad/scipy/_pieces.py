@@ -88,7 +88,7 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
             value = value * past + take(row, piece, axis=0)
         if not beyond:
             within = beside((x >= self.x[0]) & (x <= self.x[-1]), self.c[0])
-            value = np.where(within, value, np.nan)
+            value = np.where(within, value, value * np.nan)  # nor has it derivatives
         return moved(value, x.ndim, self.axis)
 
     def derivative(self, nu: int = 1) -> PPoly:
