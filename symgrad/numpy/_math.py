@@ -50,10 +50,10 @@ def as_number(x: Any) -> Any:
     return x.reshape(()) if shape else x
 
 
-def _as_of_python(x: Any) -> Any:
+def as_of_python(x: Any) -> Any:
     """Return a number as one of Python's, which adapts to the arrays that it meets."""
     if isinstance(x, tuple):
-        return tuple(map(_as_of_python, x))
+        return tuple(map(as_of_python, x))
     if not isinstance(x, Traced) or x.ndim or x.dtype.kind not in _KINDS:
         return x
     return Traced(_wide(x).node, _KINDS[x.dtype.kind])
@@ -82,9 +82,9 @@ def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., An
         if any(is_traced(v) for v in flat):
             if name not in _OF_VECTORS:
                 args = tuple(map(as_number, args))
-            return _as_of_python(traced(*args, **kwargs))
+            return as_of_python(traced(*args, **kwargs))
         if any(isinstance(v, Size) for v in flat):
-            return _as_of_python(traced(*args, **kwargs))
+            return as_of_python(traced(*args, **kwargs))
         return original(*args, **kwargs)
 
     return function
