@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -68,6 +69,18 @@ def derivation(model: Any, folder: Path) -> Path:
     return path
 
 
+def walk(model: Any, folder: Path) -> Path:
+    """Write the page that steps through a computation with its backward pass, at its end."""
+    x1, x2 = sg.tensor(1.0), sg.tensor(2.0)
+    w1, w2, w3 = (sg.tensor(v, requires_grad=True) for v in (1.0, 2.0, 3.0))
+    x3 = w1 * x1
+    x4 = w1 * x2
+    x5 = w2 * x3 + w3 * x4
+    path = folder / "walk.html"
+    sg.draw(1 - x5, path, w1=w1, w2=w2, w3=w3)
+    return path
+
+
 @dataclass(frozen=True)
 class Picture:
     """A part of a page.
@@ -84,6 +97,8 @@ class Picture:
         Of the window in CSS pixels; how many pixels each has.
     pointed:
         The line of the model to point at; None: none.
+    keys:
+        The keys to press first.
     """
 
     page: Callable[[Any, Path], Path]
@@ -93,6 +108,7 @@ class Picture:
     width: int = 1120
     scale: float = 1.0
     pointed: int | None = None
+    keys: tuple[str, ...] = ()
 
 
 PICTURES = {
@@ -104,6 +120,9 @@ PICTURES = {
     ),
     "report-dark.png": Picture(
         report, "section:has(table)", "section:has(.cost)", "dark"
+    ),
+    "walk.png": Picture(
+        walk, "html", "html", width=1000, keys=("End", *["ArrowLeft"] * 3)
     ),
     "derivation.png": Picture(derivation, "html", "html", width=860, scale=1.5),
     "derivation-dark.png": Picture(
@@ -157,6 +176,11 @@ def taken(opened: Any, picture: Picture, page: Path) -> bytes:
             f"document.querySelector('.pair li[data-line=\"{picture.pointed}\"]')"
             ".dispatchEvent(new Event('mouseenter'))"
         )
+    for key in picture.keys:
+        opened.execute_script(
+            f"document.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))"
+        )
+    time.sleep(0.5 * bool(picture.keys))  # the step fades in
     top, bottom = opened.execute_script(EDGES, picture.first, picture.last)
     margin = 0 if picture.first == "html" else 10
     clip = {

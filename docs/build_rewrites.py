@@ -37,6 +37,8 @@ ARRAYS: dict[str, tuple[Callable[..., Any], tuple[float, float]]] = {
     "sqrt(sum(x**2)): x/r": (lambda x: np.sqrt(np.sum(x**2)), (-LARGEST, LARGEST)),
     "sqrt(2*d*d - 2*d*d): 0": (lambda x: np.sum(np.log((3 * x - x) / x)), (1.0, 1e3)),
     "hypot(x, y): x/r, y/r": (lambda x: np.hypot(x[0], x[1]), (-LARGEST, LARGEST)),
+    "x/sqrt(sum(x**2)): (ct - u*sum(u*ct))/r": (
+        lambda x: sg.grad(np.linalg.norm)(x)[0], (1.0, 1e8)),
     "sqrt(a@a + b@b - 2*a@b): 0 at 0": (
         lambda x: np.sqrt(x @ x + (x * x) @ (x * x) - 2 * (x @ (x * x))), (2.0, 50.0)),
     "maximum(d2, 0): 1": (lambda x: np.maximum(np.sum(x**2), 0.0), (-1e3, 1e3)),

@@ -19,7 +19,19 @@ from typing import NamedTuple
 
 from ._control import all_of, lockstep, rerolled, tidy, with_one_body
 from ._graph import Node, checked, shared
-from ._lower import Lowered, called, cut, direct, emit, legalize, numpy_steps, plan, unroll, unrolls
+from ._lower import (
+    Lowered,
+    Plan,
+    called,
+    cut,
+    direct,
+    emit,
+    legalize,
+    numpy_steps,
+    plan,
+    unroll,
+    unrolls,
+)
 from ._rewrite import rewrite
 from ._runtime import register_bytes, vector_math_default
 from ._schedule import Program, Steps, schedule
@@ -103,8 +115,12 @@ def lowering(program: Steps, vector_math: bool) -> tuple[Pass, ...]:
 
 def through(passes: Sequence[Pass], roots: Roots) -> Iterator[tuple[Pass, Roots]]:
     """Yield each pass with what it makes of what the one before it has made."""
+    staged = now().staged
     for each_pass in passes:
+        before = None if staged is None else staged(each_pass.name)
         roots = each_pass.run(roots)
+        if staged is not None and before is not None:
+            staged(before)
         checked(each_pass.name, roots.nodes)
         yield each_pass, roots
 
@@ -142,4 +158,15 @@ def portable(program: Steps) -> Program:
 def lower(program: Steps, vector_math: bool | None = None) -> Lowered:
     """Return a program as LLVM assembly: of each legal program, its tasks, by its plan."""
     vector = vector_math_default() if vector_math is None else vector_math
-    return emit(program, lambda p: plan(legal(p, vector)), vector)
+    staged = now().staged or (lambda stage: stage)
+
+    def planned(steps: Steps) -> Plan:
+        before = staged("plan")
+        found = plan(legal(steps, vector))
+        staged(before)
+        return found
+
+    before = staged("write LLVM's text")
+    found = emit(program, planned, vector)
+    staged(before)
+    return found

@@ -80,6 +80,8 @@ class State(NamedTuple):
         Rewrites the control flow of the user's functions, where a batch has asked for it.
     said:
         Collects the warnings of a trace.
+    staged:
+        Is told which stage of a first call begins, and returns the one before; None: nobody is.
     """
 
     where: Any = None
@@ -108,6 +110,7 @@ class State(NamedTuple):
     doubtful: bool = False
     followed: Any = None
     said: list[tuple[str, type[Warning]]] | None = None
+    staged: Callable[[str], str] | None = None
 
 
 #: What holds where neither a trace nor a pass runs, and no backend is chosen.

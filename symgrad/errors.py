@@ -70,6 +70,7 @@ __all__ = [
     "PathsWarning",
     "ShapeError",
     "SimplificationWarning",
+    "SlowWarning",
     "SparsityWarning",
     "SymgradError",
     "TraceError",
@@ -258,6 +259,10 @@ class PathsWarning(UserWarning):
 
 class SimplificationWarning(UserWarning):
     """A formula is right, but the time for simplifying it has run out."""
+
+
+class SlowWarning(UserWarning):
+    """A first call takes longer than ten seconds; later ones do not."""
 
 
 class SparsityWarning(UserWarning):

@@ -22,7 +22,8 @@ Facets
     :class:`Emit`, whose function writes with a :class:`Builder`; :class:`Evidence`;
     :class:`Words`; :class:`Zeros`; :class:`Recurrence`.
 Entering
-    :func:`define`, :func:`composite`, :func:`rewrite`, :func:`refuse`, :func:`op`.
+    :func:`define`, :func:`composite`, :func:`rewrite`, :func:`forget`, :func:`refuse`,
+    :func:`op`.
 Traced values and graphs
     :class:`Traced`, :func:`is_traced`, :func:`as_array`, :class:`Node`, :func:`as_node`,
     :func:`topological`, :func:`as_sympy`.
@@ -58,14 +59,14 @@ from ._op import (
     Recurrence,
     Words,
     Zeros,
-    composite,
     refuse,
     registry,
 )
+from ._op import composite as _enter_composite
 from ._op import define as _enter
 from ._op._facets import Facet
 from ._ops.np_common import as_array, is_traced
-from ._rewrite import Identity, Shortcut
+from ._rewrite import ENTERED, Identity, Shortcut, leave
 from ._rewrite import enter as _enter_identity
 from ._trace import Traced, as_node
 from .errors import DefinitionError
@@ -73,8 +74,8 @@ from .errors import DefinitionError
 __all__ = [
     "Builder", "Code", "Composed", "Emit", "Evidence", "Instr", "Intrinsic", "Libm", "Map",
     "NoRule", "Node", "NonZero", "Op", "Partials", "Positive", "Real", "Recurrence", "Traced",
-    "Words", "Zeros", "as_array", "as_node", "as_sympy", "composite", "define", "is_traced", "op",
-    "refuse", "rewrite", "topological",
+    "Words", "Zeros", "as_array", "as_node", "as_sympy", "composite", "define", "forget",
+    "is_traced", "op", "refuse", "rewrite", "topological",
 ]  # fmt: skip
 
 K = TypeVar("K", bound=Op)
@@ -129,6 +130,81 @@ def define(record: K, *facets: Facet) -> K:
     _enter(record, *facets)
     registry.users[record.name] = record
     return record
+
+
+#: Names of composites from outside.
+_composites: set[str] = set()
+
+
+def composite(
+    *functions: Callable[..., Any], name: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let the decorated function stand for others where they are called on traced values.
+
+    Parameters
+    ----------
+    functions:
+        Functions of another package, which nothing else stands for yet.
+    name:
+        Its name; by default that of the decorated function.
+
+    Returns
+    -------
+    callable
+        A decorator. What it decorates has the signature of ``functions``, and is written in NumPy
+        and in ops.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.extend import composite, forget
+    >>> def table_lookup(x):  # of another package, say, in C
+    ...     return float(x) ** 2
+    >>> @composite(table_lookup, name="table_lookup")
+    ... def _(x):
+    ...     return x**2
+    >>> sg.grad(lambda x: table_lookup(x))(3.0)
+    np.float64(6.0)
+    >>> forget("table_lookup")
+    """
+
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        found = name or function.__name__.strip("_")
+        if found in _composites:
+            registry.remove(found)
+        _enter_composite(*functions, name=found)(function)
+        _composites.add(found)
+        return function
+
+    return enter
+
+
+def forget(name: str) -> None:
+    """Take out an op, a composite or a rewrite that has been entered from outside of symgrad.
+
+    Functions that were compiled with it stay as they are.
+
+    Raises
+    ------
+    DefinitionError
+        If nothing from outside has the name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from symgrad.extend import forget, rewrite
+    >>> rewrite("cosh(x) - sinh(x)", lambda x: np.cosh(x) - np.sinh(x), lambda x: np.exp(-x),
+    ...         [(-1, 1)])
+    >>> forget("cosh(x) - sinh(x)")
+    """
+    if name in ENTERED:
+        leave(name)
+    elif registry.users.pop(name, None) is not None or name in _composites:
+        _composites.discard(name)
+        registry.remove(name)
+    else:
+        raise DefinitionError(f"nothing from outside of symgrad has the name {name!r}")
 
 
 def op(name: str) -> Op:

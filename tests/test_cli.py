@@ -388,7 +388,7 @@ def test_the_command_alone_prints_its_help(run: Any) -> None:
     ("given", "said"),
     [
         ("dif", "did you mean 'diff'?"),
-        ("verfy", "did you mean 'verify'?"),
+        ("verifyx", "did you mean 'verify'?"),
         ("x**2", "build, cache, diff"),
     ],
 )

@@ -17,7 +17,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 #: Functions that tests/test_from_sympy.py compares outside of its table.
 _ELSEWHERE = """
-    digamma multigamma trigamma DiracDelta Eijk Ynm Znm adjoint arg conjugate erf2 erf2inv erfcinv exp_polar factorial2
+    digamma multigamma trigamma DiracDelta Eijk Ynm Znm adjoint arg conjugate erf2 erf2inv erfcinv
+    exp_polar factorial2
     fibonacci hankel1 hankel2 hn1 hn2 im lucas polar_lift transpose Function UndefinedFunction
     SingularityFunction LeviCivita KroneckerDelta
 """

@@ -31,6 +31,7 @@ SLOW = {
     "bundle_adjustment.py",
     "collocation.py",
     "fitting.py",
+    "kept_promises.py",
     "nutpie_model.py",
 }
 

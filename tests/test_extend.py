@@ -19,8 +19,6 @@ import scipy.optimize as so
 
 import symgrad as sg
 from symgrad import extend
-from symgrad._op import registry
-from symgrad._rewrite import leave
 from symgrad.errors import DefinitionError
 
 ROOT = Path(__file__).parents[1]
@@ -36,10 +34,8 @@ def package() -> Iterator[ModuleType]:
     sys.modules["hyperbolic"] = module
     spec.loader.exec_module(module)
     yield module
-    leave("log(sech(x)) = log(2) - |x| - log1p(exp(-2|x|))")
-    registry.users.pop("Sech")
-    for name in ("Sech", "gudermannian"):
-        registry.remove(name)
+    for name in ("log(sech(x)) = log(2) - |x| - log1p(exp(-2|x|))", "Sech", "gudermannian"):
+        extend.forget(name)
 
 
 def test_the_example_takes_nothing_else() -> None:
@@ -162,8 +158,12 @@ def test_an_op_is_replaced() -> None:
         assert found[0] == 5 * scale
         assert list(found[1]) == [2 * scale, 4 * scale]
 
+    extend.forget("TestedScale")
+
 
 def test_names_that_are_taken() -> None:
+    with pytest.raises(DefinitionError, match="nothing from outside of symgrad has the name 'Sin'"):
+        extend.forget("Sin")
     with pytest.raises(DefinitionError, match="'Sin' is defined twice"):
         extend.define(*record(1.0, "Sin"))
     assert extend.op("Sin").name == "Sin"
@@ -194,8 +194,6 @@ import json, sys
 import numpy as np
 import symgrad as sg
 from symgrad import extend
-from symgrad._op import registry
-from symgrad._rewrite import leave
 factor = float(sys.argv[1])
 if factor:
     extend.rewrite("tested", lambda x: np.arctan(np.sinh(x)),

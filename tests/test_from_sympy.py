@@ -79,6 +79,7 @@ def _value(formula: Any, place: Any) -> Any:
     return done.evalf(40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("formula", FORMULAS, ids=str)
 def test_functions(formula: Any) -> None:
     f = sg.from_sympy(formula, [x, y])
@@ -136,6 +137,11 @@ def test_conditions() -> None:
         wanted = [bool(c.subs({x: a, y: b})) for c in conditions]
         assert list(map(bool, f(a, b))) == wanted
         assert list(map(bool, sg.compile(f)(a, b))) == wanted
+
+
+def test_constants_have_gradients() -> None:
+    for formula in (sp.Integer(2), sp.Rational(1, 3), sp.pi, x - x):
+        assert sg.value_and_grad(sg.from_sympy(formula, [x]))(1.5) == (float(formula), 0.0)
 
 
 def test_acot_has_its_derivative_at_zero() -> None:
@@ -267,6 +273,7 @@ MATRICES: list[tuple[Any, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", MATRICES, ids=lambda case: str(case[0]))
 def test_matrices(case: Any) -> None:
     formula, plain = case
@@ -365,3 +372,58 @@ def test_values_that_do_not_fit() -> None:
         sg.from_sympy(meter * x, [x])
     assert np.isnan(sg.from_sympy(sp.nan, [x])(1.0))
     assert sg.from_sympy(sp.oo, [x])(1.0) == np.inf
+
+
+# ---------------------------------------------------------------- wide sums
+
+
+def _wide(kind: str, n: int) -> tuple[Any, Any]:
+    """A sum of n terms, and its value by NumPy."""
+    rng = np.random.default_rng(3)
+    if kind == "sines":
+        rows = [(k + 1, n - k) for k in range(n)]
+        formula = sp.Add(*(sp.Rational(a, n) * sp.sin(b * x / n) * y ** (a % 5) for a, b in rows))
+        return formula, lambda u, v: sum(a / n * np.sin(b * u / n) * v ** (a % 5) for a, b in rows)
+    if kind == "lines":
+        triples = rng.uniform(0.5, 2, (n, 3)).tolist()
+        formula = sp.Add(*(a * sp.exp(-((x - c) ** 2) / w) * y for a, c, w in triples))
+        return formula, lambda u, v: sum(a * np.exp(-((u - c) ** 2) / w) * v for a, c, w in triples)
+    powers = sorted({(int(a), int(b)) for a, b in rng.integers(0, 40, (n, 2))})
+    formula = sp.Add(*((a - b + 50) * x**a * y**b for a, b in powers))
+    return formula, lambda u, v: sum((a - b + 50) * u**a * v**b for a, b in powers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sines", "lines", "powers"])
+def test_wide_sums(kind: str) -> None:
+    formula, plain = _wide(kind, 120)
+    f = sg.from_sympy(formula, [x, y])
+    assert f(0.3, 0.7) == pytest.approx(plain(0.3, 0.7), rel=1e-13)
+    value, slopes = sg.value_and_grad(f, argnums=(0, 1))(0.3, 0.7)
+    assert value == pytest.approx(plain(0.3, 0.7), rel=1e-13)
+    h = 1e-20  # the imaginary part of a step is the derivative
+    assert slopes[0] == pytest.approx(plain(0.3 + 1j * h, 0.7).imag / h, rel=1e-12)
+    assert slopes[1] == pytest.approx(plain(0.3, 0.7 + 1j * h).imag / h, rel=1e-12)
+    a, b = np.linspace(-0.9, 0.9, 5), np.linspace(0.2, 0.9, 3)[:, None]
+    for g in (f, sg.compile(f)):
+        np.testing.assert_allclose(g(a, b), plain(a, b), rtol=1e-12, atol=1e-13)
+        assert g(np.float32(0.3), np.float32(0.7)).dtype == np.float32
+    np.testing.assert_allclose(sg.vmap(f)(a, a), plain(a, a), rtol=1e-12, atol=1e-13)
+    slope = sg.grad(lambda u: np.sum(f(u, b)))(a)
+    np.testing.assert_allclose(slope, plain(a + 1j * h, b).imag.sum(0) / h, rtol=1e-11, atol=1e-12)
+
+
+def test_programs_of_wide_sums_do_not_grow() -> None:
+    lengths = []
+    for n in (100, 300):
+        f = sg.from_sympy(_wide("lines", n)[0], [x, y])
+        lengths.append(len(str(sg.value_and_grad(f).program(0.3, 0.7)).splitlines()))
+    assert lengths[0] == lengths[1]
+
+
+def test_deep_formulas() -> None:
+    formula, wanted = x, 0.3
+    for _ in range(1000):
+        formula = sp.Add(sp.sin(formula, evaluate=False), x, evaluate=False)
+        wanted = np.sin(wanted) + 0.3
+    assert sg.from_sympy(formula, [x])(0.3) == wanted

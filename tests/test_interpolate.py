@@ -489,6 +489,33 @@ def test_numbers_are_scipys(ask: Any) -> None:
         np.testing.assert_array_equal(found, want)
 
 
+@pytest.mark.usefixtures("no_kernels")
+def test_outside_of_a_table_nothing_is_known() -> None:
+    """Values that are nan have no derivatives; those of a constant fill are 0."""
+    x, y = np.linspace(0.0, 3.0, 7), np.sin(np.linspace(0.0, 3.0, 7))
+    spline = si.make_interp_spline(x, y)
+    spline.extrapolate = False
+    cubic = si.CubicSpline(x, y, extrapolate=False)
+    nan = {
+        "cubic": cubic, "antiderivative": lambda b: cubic.integrate(0.0, b), "spline": spline,
+        "akima": si.Akima1DInterpolator(x, y),
+        "table": si.interp1d(x, y, bounds_error=False),
+        "grid": lambda b: si.RegularGridInterpolator((x,), y, bounds_error=False)(
+            np.stack([b])[None]
+        )[0],
+    }  # fmt: skip
+    for name, f in nan.items():
+        found = sg.value_and_grad(f)(3.2)
+        assert np.isnan(found).all(), name
+        inside = sg.grad(f)(3.0)
+        assert np.isfinite(inside), name
+        both = lambda b, f=f: np.nansum(np.stack([1.0 * f(b), 1.0 * f(b - 1.0)]))  # noqa: E731
+        if name != "grid":
+            np.testing.assert_allclose(sg.grad(both)(3.2), sg.grad(f)(2.2), rtol=1e-14)
+    filled = si.interp1d(x, y, bounds_error=False, fill_value=7.0)
+    assert sg.grad(filled)(3.2) == 0
+
+
 # ---------------------------------------------------------------- surfaces
 
 

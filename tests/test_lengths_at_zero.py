@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -23,6 +24,48 @@ def test_second_derivatives_keep_their_digits() -> None:
     for f in (lambda v: np.abs(v[0] + 1j * v[1]), lambda v: np.sqrt(v[0] ** 2 + v[1] ** 2)):
         want = [[1e-24, -1e-16], [-1e-16, 1e-8]]
         np.testing.assert_allclose(sg.hessian(f)(np.array([1e8, 1.0])), want, rtol=1e-14)
+
+
+#: Lengths of arrays, however they are written, and of how many numbers they are means.
+LENGTHS: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "norm": (np.linalg.norm, 1.0),
+    "of rows": (lambda v: np.linalg.norm(np.stack([v, 2 * v]), axis=1)[0], 1.0),
+    "of columns": (lambda v: np.linalg.norm(np.stack([v, 2 * v], axis=1), axis=0)[0], 1.0),
+    "kept": (lambda v: np.linalg.norm(v[None], axis=-1, keepdims=True)[0, 0], 1.0),
+    "root of a sum": (lambda v: np.sqrt(np.sum(v**2)), 1.0),
+    "root of a product": (lambda v: np.sqrt(v @ v), 1.0),
+    "root of a mean": (lambda v: np.sqrt(np.mean(v**2)), 0.0),
+}
+
+
+@pytest.mark.usefixtures("few_kernels")
+@pytest.mark.quick(3)
+@pytest.mark.parametrize("name", LENGTHS)
+@pytest.mark.parametrize("x", [
+    (1e8, 1.0), (1.0, 1e8, -2.0), (-3e9, 4.0, 1e-3, 2.0), (1e-190, 2e-200), (3.0, 4.0),
+    (1e200, 3e192, 1e190), (1e5, 0.0, 0.0), (-2.0, 2.0),
+])  # fmt: skip
+def test_second_and_third_derivatives_of_lengths_of_arrays(name: str, x: tuple[float, ...]) -> None:
+    """Of the largest part it is that of the others which counts: it cancelled."""
+    f, one = LENGTHS[name]
+    n, at = len(x), [mpmath.mpf(v) for v in x]
+    r = mpmath.sqrt(sum(v * v for v in at))
+    u = [v / r for v in at]
+    scale = 1 if one else 1 / mpmath.sqrt(n)
+    want = np.array([[float(scale * ((i == j) - u[i] * u[j]) / r) for j in range(n)]
+                     for i in range(n)])  # fmt: skip
+    for j in range(n):  # not as a difference
+        want[j, j] = float(scale * sum(u[i] ** 2 for i in range(n) if i != j) / r)
+    point = np.array(x)
+    for mode in ("forward", "reverse"):
+        found = sg.jacobian(sg.grad(f), mode=mode)(point)
+        np.testing.assert_allclose(found, want, rtol=2e-14)
+    largest = int(np.argmax(np.abs(point)))
+    rest = sum(u[i] ** 2 for i in range(n) if i != largest)
+    third = float(-3 * scale * u[largest] * rest / r**2)
+    if 1e-290 < abs(third) < 1e290:
+        along = sg.grad(sg.grad(sg.grad(lambda t: f(point + t * np.eye(n)[largest]))))
+        np.testing.assert_allclose(along(0.0), third, rtol=1e-12)
 
 
 def _distances(x: Any) -> Any:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special as sc
@@ -98,3 +99,34 @@ def test_bounds_and_terms_at_infinity() -> None:
     np.testing.assert_array_equal(grad(np.array([np.inf, 0.0, np.inf])), [0.5, 0.0, 0.5])
     finite = grad(np.array([0.0, 1.0]))
     np.testing.assert_allclose(finite, sc.softmax([0.0, 1.0]), rtol=1e-15)
+
+
+def _beta_share(a: Any, b: Any, x: Any) -> Any:
+    return x**a * (1 - x) ** b / (a * mpmath.beta(a, b)) * mpmath.hyp2f1(a + b, 1, a + 1, x)
+
+
+#: Parameters near 0, of which another one may be nearer.
+NEAR: list[tuple[float, ...]] = [
+    (1e-16, 3.0), (1e-25, 1e-3), (1e-100, 0.5), (1e-16, 1.5, 0.1), (1e-25, 1.5, 0.6),
+    (1.5, 1e-20, 0.6), (100.0, 1e-16, 0.9999), (1e-100, 1.5, 1e-100), (1e-22, 1e-40, 0.6),
+    (1e-30, 1e-22, 0.3), (1e-10, 1e-29, 0.999), (1e-25, 1e3, 0.1), (1e-100, 1e-100, 0.1),
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("point", NEAR)
+def test_incomplete_functions_of_shapes_near_zero(point: tuple[float, ...]) -> None:
+    """Recurrences divide by the shape, at which the functions are analytic."""
+    gamma = len(point) == 2
+    with mpmath.workdps(400):
+        exact = (lambda a, x: mpmath.gammainc(a, 0, x, regularized=True)) if gamma else _beta_share
+        for k in range(len(point) - 1):
+            at = [mpmath.mpf(v) for v in point]
+            h = at[k] * mpmath.mpf(10) ** -15
+            less, same, more = (
+                exact(*(v + j * h if n == k else v for n, v in enumerate(at))) for j in (-1, 0, 1)
+            )
+            want = [(more - less) / (2 * h), (more - 2 * same + less) / h**2]
+            slope = sg.grad(sc.gammainc if gamma else sc.betainc, k)
+            np.testing.assert_allclose(slope(*point), float(want[0]), rtol=1e-12)
+            np.testing.assert_allclose(sg.grad(slope, k)(*point), float(want[1]), rtol=1e-11)

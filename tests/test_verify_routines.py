@@ -10,7 +10,12 @@ import pytest
 
 import symgrad as sg
 from symgrad._op import Evidence, Linear, Products, registry
-from symgrad.errors import ArgumentError, UnsupportedError, VerificationError
+from symgrad.errors import (
+    ArgumentError,
+    DegeneracyWarning,
+    UnsupportedError,
+    VerificationError,
+)
 from symgrad.scipy import linalg as scipy_linalg
 
 rng = np.random.default_rng(5)
@@ -203,7 +208,10 @@ def test_the_seed_chooses_the_points() -> None:
 
 
 def test_what_is_not_determined_or_too_large_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="two values are equal"):
+    with (
+        pytest.warns(DegeneracyWarning),
+        pytest.raises(UnsupportedError, match="two values are equal"),
+    ):
         sg.verify(lambda a: np.linalg.eigh(a)[1], np.eye(2))
     with pytest.raises(UnsupportedError, match="not symmetric"):
         sg.verify(np.linalg.cholesky, np.array([[2.0, 1.0], [0.0, 2.0]]))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._graph import Node, topological, warn_user
+from .._graph import Node, warn_user
 from .._op import Ties
 from .._shapes import dim_product, hint
 from .._state import now
@@ -27,7 +27,7 @@ def warn_of_ties(nodes: Sequence[Node]) -> None:
     examples: Examples | None = now().examples
     if examples is None:
         return
-    found = [n for n in topological(nodes) if n.op.beside.get(Ties) is not None]
+    found = [n for n in _differentiated(nodes) if n.op.beside.get(Ties) is not None]
     if not found:
         return
     try:
@@ -44,6 +44,19 @@ def warn_of_ties(nodes: Sequence[Node]) -> None:
         "(v * f(w)) @ v.T or np.sum(f(w))",
         DegeneracyWarning,
     )
+
+
+def _differentiated(nodes: Sequence[Node]) -> list[Node]:
+    """Return the nodes that are needed for others than what is held constant."""
+    seen: dict[Node, None] = {}
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen[node] = None
+            if node.op.name != "StopGradient":
+                stack.extend(node.operands)
+    return list(seen)
 
 
 def _small(node: Node) -> bool:

@@ -16,7 +16,7 @@ coefficient, and with respect to all arguments. Otherwise a warning names the li
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -606,7 +606,8 @@ def _continued_apart(result: Any, inputs: Sequence[Input]) -> Any:
         masks = [e for e, holds in zip(hits, pattern, strict=True) if holds]
         smooth = _continued_in_member(real, masks, inputs, member, examples)
         if smooth is None:
-            _warn(masks)
+            if not _are_nan(real.values(), member, examples):
+                _warn(masks)
             continue
         for k, node in zip(smooth, substitute(list(smooth.values()), settled), strict=True):
             value = Traced(nodes[k])
@@ -615,6 +616,12 @@ def _continued_apart(result: Any, inputs: Sequence[Input]) -> Any:
         leaf = leaves[k]
         leaves[k] = Traced(value.node, leaf.weak) if isinstance(leaf, Traced) else value
     return tree.unflatten(leaves)
+
+
+def _are_nan(nodes: Iterable[Node], member: int, examples: Examples) -> bool:
+    """Tell whether results are nan in an example, as where its function raises an error."""
+    rows = [_value_of_all(node, examples) for node in nodes]
+    return all(row is not None and np.all(np.isnan(row[member])) for row in rows)
 
 
 def _pattern(hits: Sequence[Traced], pattern: Sequence[Any]) -> Any:

@@ -33,6 +33,7 @@ from .._runtime import (
     write_entry,
 )
 from .._runtime._threads import RUN
+from .._state import now
 from ._llvm import FAST_CODE_FROM, emit, host_machine, llvm_turn, optimized_object
 
 
@@ -73,6 +74,8 @@ class Code(Interface):
 
 def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
     """Compile a lowered program; ``kinds`` says how Python passes its inputs."""
+    staged = now().staged
+    before = None if staged is None else staged("LLVM")
     main = without_few(lowered.text)
     if structures.FAULT is None:
         main += f"\n{write_entry(lowered, kinds)}"
@@ -83,6 +86,8 @@ def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
             objects = [optimized_object(main), *rest]
     else:
         objects = [optimized_object(main)]
+    if staged is not None and before is not None:
+        staged(before)
     return Code(
         name=lowered.name, inputs=lowered.inputs, outputs=lowered.outputs, sizes=lowered.sizes,
         symbols=lowered.symbols, constants=lowered.constants, exports=lowered.exports,

@@ -13,7 +13,7 @@ from typing import Any, Generic, overload
 from weakref import WeakSet
 
 from .._forks import free_in_children
-from .._graph import apart, warn_user
+from .._graph import Node, apart, warn_user
 from .._options import as_flag
 from .._pickles import Travels
 from .._runtime import MISS, structures
@@ -34,7 +34,7 @@ from .._trace import (
     flatten,
     trace,
 )
-from ..errors import ArgumentError, SymgradError, UnsupportedError
+from ..errors import ArgumentError, SlowWarning, SymgradError, UnsupportedError
 from ._assignments import Assignments
 from ._call import Call, Given, without_lists
 from ._captures import Captures
@@ -50,9 +50,10 @@ from ._kinds import (
 )
 from ._layout import layout_of, named_trees
 from ._options import P, R, check_backend, check_parallel, check_rounding, parameters_of
+from ._progress import told_if_slow
 from ._recall import Recall, RecalledError, words_of
 from ._specialization import Specialization, listed, say_unwritten
-from ._tracebacks import SHORTENED, refused_in_c, told_if_slow
+from ._tracebacks import SHORTENED, refused_in_c
 from ._unfollowed import DrawnError, generators_among, no_draws, told_of_advances
 
 #: How often a trace is begun again because another thread has changed what it reads.
@@ -192,6 +193,18 @@ class Function(Foreign, Travels, Generic[P, R]):
     def share(self, other: Function[P, R]) -> None:
         """Have what another knows, which the same transformation has made of the same function."""
         self._captures, self._kinds, self._lock = other._captures, other._kinds, other._lock
+
+    def forgetful(self) -> Function[P, R]:
+        """Return the same function, of which nothing is known, nor kept on disk."""
+        return Function(
+            self._body, self._body_function, self._recipe, backend=self._backend,
+            dynamic=self._dynamic, cache=False, parallel=self._parallel, rounding=self.rounding,
+            prepared=self._prepared, otherwise=self._otherwise,
+        )  # fmt: skip
+
+    def traced_outputs(self) -> list[Node]:
+        """Return the results of all its traces."""
+        return [x for found in self._met for x in found.graph.outputs]
 
     def laid_aside(self) -> Any:
         """Return what is held of what the function reads now, and hold it no more.
@@ -346,9 +359,10 @@ class Function(Foreign, Travels, Generic[P, R]):
                 continue
             try:
                 said: list[tuple[str, type[Warning]]] = []
-                with within(said=said):
+                doing = f"tracing {getattr(self, '__name__', 'a function')}"
+                with within(said=said), told_if_slow(doing):
                     found = self._specialize(call, given, captures, kernel)
-                found.said += said
+                found.said += [x for x in said if x[1] is not SlowWarning]
             except EnclosedError:
                 raise
             except foreseen(Exception) as error:
@@ -392,10 +406,9 @@ class Function(Foreign, Travels, Generic[P, R]):
                     examples = Examples(inputs, concrete, given.read)
                     captures.needed = examples.needed
                     watch = None if recall is None else captures.unless_assigning(recall.watch)
-                    doing = f"tracing {getattr(self, '__name__', 'a function')}"
                     drawn = [*reading.generators, *generators_among(leaves)]
                     advances = told_of_advances(reading.iterators, reading.codes)
-                    with no_draws(drawn, reading.codes), advances, told_if_slow(doing):
+                    with no_draws(drawn, reading.codes), advances:
                         graph = trace(body, signature, given.sizes, names, examples, watch)
             except RecalledError as found:
                 again = functools.partial(trace, body, signature, given.sizes, names)

@@ -43,8 +43,8 @@ from ._packing import (
     make_pack,
     make_unpack,
 )
+from ._progress import told_if_slow
 from ._recall import Recall
-from ._tracebacks import told_if_slow
 
 T = TypeVar("T")
 
@@ -207,7 +207,7 @@ class Specialization:
 
     def _compiled(self) -> tuple[Entry, Callable[..., Any]]:
         cache = self.cache and not self.calls_back
-        with within(promised=self.promised), told_if_slow("compiling"):
+        with within(promised=self.promised), told_if_slow("compiling", self.program.nested_steps):
             entry = cached_code(self.program, self.kinds, cache)
         function = loaded_code(entry.code, self.threads)
         if self.recall is not None:

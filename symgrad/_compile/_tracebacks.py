@@ -1,16 +1,9 @@
-"""What a person is shown: that compiling takes long, and tracebacks of their own lines.
-
-Tracebacks do not show how a trace gets from one line to the next.
-"""
+"""Tracebacks of the user's own lines: they do not show how a trace gets from one to the next."""
 
 from __future__ import annotations
 
-import contextlib
 import dis
 import os
-import sys
-import threading
-from collections.abc import Iterator
 from types import TracebackType
 
 from .._disguise import AbsentError
@@ -18,40 +11,6 @@ from .._graph import Where
 from .._trace import compiled_call, instead_of_compiled, is_compiled
 from ..errors import SymgradError, TraceError
 from ._whose import by_symgrad, installed
-
-#: Seconds after which it is said.
-AFTER = 2.0
-
-
-def _somebody_waits() -> bool:
-    """Tell whether a person reads what is written: not in files, pipes and tests."""
-    if sys.stderr is None or sys.stderr.closed:
-        return False
-    return sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
-
-
-def _say(doing: str) -> None:
-    with contextlib.suppress(OSError, ValueError):  # closed meanwhile
-        sys.stderr.write(
-            f"symgrad: {doing} takes more than {AFTER:g} s. Loops that Python writes out make long "
-            "programs: sg.fori_loop, sg.scan or compile(f, control_flow=True) keep them short\n"
-        )
-        sys.stderr.flush()
-
-
-@contextlib.contextmanager
-def told_if_slow(doing: str) -> Iterator[None]:
-    """Say what takes so long, if the block takes over two seconds and somebody waits."""
-    if not _somebody_waits():
-        yield
-        return
-    timer = threading.Timer(AFTER, _say, (doing,))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 class Shortened:

@@ -2,7 +2,18 @@
 
 from ._body import BODIES, BODY, RULE, Body, Rule, bodies, size_symbols, value_text
 from ._check import check, checked
-from ._interned import also_compared, apart, apply, merged, rebuilt, recording_nodes, remade, shared
+from ._interned import (
+    also_compared,
+    apart,
+    apply,
+    count_of_nodes,
+    lines_of_nodes,
+    merged,
+    rebuilt,
+    recording_nodes,
+    remade,
+    shared,
+)
 from ._leaves import Constant, Input, Iota, Literal, SizeOf, leaf_value
 from ._node import Node, as_sympy, carrying, element_count, topological, viewed
 from ._types import more_than_numbers, own_rules, require_numbers

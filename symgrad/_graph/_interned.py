@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
@@ -26,7 +27,7 @@ from .._shapes import MOST_BYTES, Dim, Shape, hint
 from .._state import at, now, within
 from ..errors import OutOfMemoryError
 from ._node import Node, Static, topological
-from ._where import user_line
+from ._where import Where, user_line
 
 _table: dict[Any, weakref.ref[Node]] = {}
 _lock = free_in_children(
@@ -84,6 +85,17 @@ def _copied(node: Node, operands: tuple[Node, ...]) -> Node:
     made = new_node(type(node), operands, node.items, node.shape, node.dtype)
     made.where = node.where
     return made
+
+
+def count_of_nodes() -> int:
+    """Return how many nodes there are."""
+    return len(_table)
+
+
+def lines_of_nodes(before: int) -> Counter[Where]:
+    """Return how many nodes have come of each line since there were so many; any thread may ask."""
+    nodes = (entry() for entry in list(_table.values())[before:])
+    return Counter(node.where for node in nodes if node is not None and node.where is not None)
 
 
 class _Entry(weakref.ref):  # type: ignore[type-arg]

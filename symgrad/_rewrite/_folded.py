@@ -125,6 +125,51 @@ def _length_of_array(node: Node, barred: Collection[Node]) -> Way | None:
     return Way((x,), pull, push, elementwise=False, support=lambda mask: [_restored(mask, x, axes)])
 
 
+def _direction_of_array(node: Node, barred: Collection[Node]) -> Way | None:
+    """``x/sqrt(sum(x**2))`` of a length's derivative: it turns by what is across, which is small.
+
+    Of the largest part, ``(1 - u**2)*t - u*sum(u*t)`` over the others is by sums without it.
+    """
+    s, below = node.operands
+    if not _is_scaled(s) or s in barred or s.shape != node.shape:
+        return None
+    root, views = below, []
+    while root.op.name in VIEWS and root not in barred:
+        views.append(root)
+        root = root.operands[0]
+    if root.op.name == "Where" and root not in barred:  # of 0 it is 1
+        root = root.operands[2]
+    if root.op.name != "Sqrt" or root in barred:
+        return None
+    inner, count = root.operands[0], None
+    if inner.op.name == "Divide" and inner not in barred:
+        inner, count = inner.operands
+    if inner.op.name != "Sum" or inner in barred or square_of(inner.operands[0]) is not s:
+        return None
+    axes = inner.params["axes"]
+    kept = tuple(1 if k in axes else d for k, d in enumerate(s.shape))
+    if len(axes) < s.ndim and not (views and views[-1].shape == kept):
+        return None
+
+    def across(v: Any) -> Any:
+        u: Any = Traced(node)
+        r = np.broadcast_to(Traced(below), Traced(s).shape)
+        n = 1.0 if count is None else Traced(count)
+        square, along = u * u / n, u * v / n
+        most = square > 0.5
+
+        def total(x: Any) -> Any:
+            return _restored(np.sum(x, axis=axes), s, axes)
+
+        of_most = v * total(np.where(most, 0.0, square)) - u * total(np.where(most, 0.0, along))
+        return np.where(most, of_most, v - u * total(along)) / r
+
+    return Way(
+        (s,), lambda ct: [across(ct)], lambda tangents: across(tangents[0]), elementwise=False,
+        support=lambda mask: [_restored(np.any(mask, axis=axes), s, axes)],
+    )  # fmt: skip
+
+
 def _length_of_two(node: Node, barred: Collection[Node]) -> Way:
     x, y = map(Traced, node.operands)
     r = Traced(node)
@@ -297,6 +342,11 @@ REDUCED: tuple[Reduced, ...] = (
     Reduced("log(exp(x)/sum(exp(x))): ct - s*sum(ct)", _log_softmax,
             sees=frozenset(("Divide",))),
     Reduced("log(x**p*y/z): p/x, 1/y, -1/z", _log_of_product, sees=_FACTORS),
+)  # fmt: skip
+#: The derivative of a length, which is scaled, before other quotients.
+DIRECTION = Reduced(
+    "x/sqrt(sum(x**2)): (ct - u*sum(u*ct))/r", _direction_of_array, ("Divide",),
+    frozenset((*VIEWS, "Where", "Sqrt")),
 )  # fmt: skip
 #: Lengths of two parts.
 HYPOT = Reduced("hypot(x, y): x/r, y/r", _length_of_two, ("Hypot",))

@@ -21,7 +21,7 @@ import numpy as np
 from .._graph import Node
 from .._late import special
 from .._op import registry
-from ._folded import DISTANCES, HYPOT, LENGTH, REDUCED, STILL
+from ._folded import DIRECTION, DISTANCES, HYPOT, LENGTH, REDUCED, STILL
 from ._matcher import Index, Reduced, Shortcut, Way
 from ._written import SUMS, is_sum_of_squares, number_of
 
@@ -231,7 +231,15 @@ OF_SPECIAL: tuple[Shortcut, ...] = (
 )  # fmt: skip
 
 
-_PLAIN: tuple[Shortcut | Reduced, ...] = (STILL, LENGTH, HYPOT, *DISTANCES, *FORMULAS, *REDUCED)
+_PLAIN: tuple[Shortcut | Reduced, ...] = (
+    STILL,
+    LENGTH,
+    HYPOT,
+    DIRECTION,
+    *DISTANCES,
+    *FORMULAS,
+    *REDUCED,
+)
 SHORTCUTS = (*_PLAIN, *OF_SPECIAL)
 
 

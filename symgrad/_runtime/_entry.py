@@ -63,6 +63,9 @@ declare ptr @symgrad.python.PyEval_SaveThread()
 declare void @symgrad.python.PyEval_RestoreThread(ptr)
 """
 
+#: Entry points of more arguments and results are not optimised.
+MANY = 48
+
 #: Whether memory overlaps with none of the spans noted, the first ``count`` words: a loop, for
 #: the checks of all pairs written out would make the entry's length quadratic.
 APART = """
@@ -381,8 +384,10 @@ def _text(e: _Entry, program: Interface) -> Iterator[str]:
     yield DECLARATIONS
     yield APART
     yield f"@{threads_symbol(program.name)} = global i64 0"
-    # Of checks of arrays LLVM makes little, and takes as long for them as for a small program.
-    plain = " noinline optnone" if e.spans else ""
+    # Of checks of arrays LLVM makes little, and takes as long for them as for a small program; of
+    # many checks it compares the ends of all pairs.
+    many = len(program.inputs) + len(program.outputs) > MANY
+    plain = " noinline optnone" if e.spans or many else ""
     yield f"define ptr @{program.name}.python(ptr %self, ptr %args, i64 %nargs){plain} {{\nentry:"
     yield f"  %found = alloca [{program.sizes + sum(x.ndim for x in program.outputs) + 1} x i64]"
     yield f"  %results = alloca [{outputs} x i64]"

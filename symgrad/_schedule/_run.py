@@ -79,7 +79,12 @@ def run(program: Steps, *values: Any) -> tuple[Any, ...]:
     *values:
         One number or array for each of ``inputs``.
     """
-    env = computed(program, values, bind_sizes(program, values))
+    try:
+        env = computed(program, values, bind_sizes(program, values))
+    except IndexError:  # a place that there is in the other branch alone
+        if not holds(program, *values):
+            raise BranchError(branch_message(program.conditions[0])) from None
+        raise
     broken = next((x for x in program.conditions if not env[x]), None)
     if broken is not None:
         raise BranchError(branch_message(broken))

@@ -17,10 +17,11 @@ from itertools import chain, combinations_with_replacement, product
 from typing import Any, NamedTuple, TextIO
 
 from .._compile import Function
+from .._compile._progress import Clock
 from .._compile._specialization import Specialization
 from .._graph import Input, Node, topological
 from .._lower._plan import Nest, Plan, plan
-from .._options import refuse_kernel, shown
+from .._options import as_flag, refuse_kernel, shown
 from .._pipeline import SIMPLIFYING, Pass, Roots, legal, lower, lowering, through
 from .._rewrite import RULES, rewrite
 from .._runtime import structures, vector_math_default
@@ -135,8 +136,11 @@ class Stage:
     lines: tuple[str, ...]
 
 
-def show(f: Callable[..., Any], *args: Any, file: TextIO | None = None, **kwargs: Any) -> None:
-    """Print every stage of the pipeline for a function.
+def show(
+    f: Callable[..., Any], *args: Any, file: TextIO | None = None, timings: bool = False,
+    **kwargs: Any,
+) -> None:  # fmt: skip
+    """Print every stage of the pipeline for a function, or how long each takes.
 
     Parameters
     ----------
@@ -147,6 +151,9 @@ def show(f: Callable[..., Any], *args: Any, file: TextIO | None = None, **kwargs
         Example arguments.
     file:
         Where to print; standard output by default.
+    timings:
+        Whether to compile the function once more, without kernels from disk, and to print the
+        seconds that each stage takes, and the line that most operations come of.
 
     Raises
     ------
@@ -174,7 +181,8 @@ def show(f: Callable[..., Any], *args: Any, file: TextIO | None = None, **kwargs
         raise ArgumentError(
             f"show: file is an open file, such as sys.stderr or open(name, 'w'), not {shown(file)}"
         )
-    found = list(stages(f, *args, **kwargs))
+    timed = as_flag(timings, "timings")
+    found = list((times if timed else stages)(f, *args, **kwargs))
     out.write(f"{found[0].title}\n")
     out.writelines(f"{line}\n" for line in found[0].lines)
     for number, stage in enumerate(found[1:], 1):
@@ -182,14 +190,37 @@ def show(f: Callable[..., Any], *args: Any, file: TextIO | None = None, **kwargs
         out.writelines(f"    {line}".rstrip() + "\n" for line in stage.lines)
 
 
-def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
-    """Yield the stages that :func:`show` prints; the first is the heading."""
+def times(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
+    """Yield the seconds that each stage of a first call takes, as :func:`show` prints them."""
+    _require_function(f)
+    known = f if isinstance(f, Function) else plain(f)
+    fresh = known.forgetful()
+    clock = Clock("the rest", lambda: topological(fresh.traced_outputs()))
+    with within(staged=clock.begin):
+        fresh(*args, **kwargs)
+    line, count, total = clock.busiest()
+    clock.begin("")
+    width = max(map(len, clock.seconds))
+    rows = [f"{name:{width}} {seconds:10.4f}" for name, seconds in clock.seconds.items()]
+    yield Stage(f"{known!r}: seconds of a first call", ())
+    yield Stage("Stages", (*rows, f"{'in all':{width}} {sum(clock.seconds.values()):10.4f}"))
+    if line is not None:
+        text = f"{count:,} of {total:,} operations come of {line}"
+        yield Stage("Operations", (text,))
+
+
+def _require_function(f: Any) -> None:
     refuse_kernel(f, "show")
     if not callable(f):
         raise ArgumentError(
             f"show takes a function and its arguments, not {type(f).__name__}: write "
             "sg.show(f, x), not sg.show(f(x))"
         )
+
+
+def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
+    """Yield the stages that :func:`show` prints; the first is the heading."""
+    _require_function(f)
     chain = list(reversed(list(_unwrapped(f))))
     traced = [
         (word, function._specialization(args, kwargs, short=True)) for word, function in chain

@@ -29,6 +29,7 @@ from ._arrays import ARRAYS
 from ._bodies import BODIES
 from ._builder import WHOLE, FormulaBuilder, names_of
 from ._functions import FUNCTIONS
+from ._sums import WIDE_SUM
 
 
 def _relation(e: Any) -> list[Any]:
@@ -49,6 +50,7 @@ TABLE = Table(
         **FUNCTIONS,
         **BODIES,
         **ARRAYS,
+        sp.Add: WIDE_SUM,
         sp.Contains: Form(lambda b, e, s: s[0], _relation),
         sp.Poly: Form(lambda b, e, s: s[0], lambda e: [e.as_expr()]),
     }
@@ -68,7 +70,7 @@ def from_sympy(expressions: Any, symbols: Any) -> Callable[..., Any]:
         their axes behind, as in ``sympy.lambdify``). An expression of matrices has an array as
         its result.
     symbols:
-        What becomes the function's arguments, in order: SymPy symbols or names, and
+        The function's arguments, in order: SymPy symbols or names, and
         ``IndexedBase``, ``MatrixSymbol`` and ``ArraySymbol`` for arrays. A function or a
         derivative that stands in the formula, ``q(t)`` and ``q(t).diff(t)``, can be one, too.
         Sizes that are symbols (``MatrixSymbol("A", n, n)``) follow from the arrays.
@@ -117,7 +119,7 @@ def from_sympy(expressions: Any, symbols: Any) -> Callable[..., Any]:
     return Formula(expressions, tuple(listed), "from_sympy")
 
 
-#: Formulas of fewer steps are printed in the function's docstring: SymPy sorts what it prints.
+#: Formulas of fewer parts are printed in the function's docstring: SymPy sorts what it prints.
 PRINTED = 200
 
 #: What can be an argument.
@@ -149,7 +151,8 @@ class Formula:
         flat = [name for given in arguments for name in _names_in(given)]
         if len(set(flat)) != len(flat):
             raise ArgumentError(f"a symbol is listed twice: {', '.join(map(str, flat))}")
-        run, steps = _program(_tree_of(expressions, caller), flat, functions or {}, caller)
+        tree = _tree_of(expressions, caller)
+        run = _program(tree, flat, functions or {}, caller)
         nested = None if tuple(arguments) == tuple(flat) else arguments
         # Beside the object: calls that find the function need not look at what nobody changes.
         _MADE[self] = _Made((expressions, arguments, caller, functions), nested, _Names(flat), run)
@@ -168,7 +171,7 @@ class Formula:
         self.__signature__ = inspect.Signature(parameters)
         self.__name__ = self.__qualname__ = "formula"
         self.__doc__ = "A formula."
-        if steps < PRINTED:
+        if _is_short(tree.leaves):
             with contextlib.suppress(RecursionError):  # SymPy prints by recursion
                 self.__doc__ = f"The formula {sp.sstr(expressions)[:200]}."
 
@@ -368,12 +371,12 @@ def _array_of(expressions: Any) -> _Node:
 
 def _program(
     tree: _Node, names: list[Any], functions: dict[str, Callable[..., Any]], caller: str
-) -> tuple[Callable[..., Any], int]:
-    """Return the function of the values that computes a nesting of formulas, and its steps."""
+) -> Callable[..., Any]:
+    """Return the function of the values that computes a nesting of formulas."""
     for leaf in tree.leaves:
         refuse_large_numbers(leaf)
     builder = FormulaBuilder(names, TABLE, functions)
-    tape = builder.tape([builder.slot(leaf) for leaf in tree.leaves])
+    tape = builder.tape([_real(builder, builder.slot(leaf)) for leaf in tree.leaves])
     if builder.missing:
         raise names_of(builder.missing, names, caller)
     quiet = _chooses(tape)
@@ -386,7 +389,22 @@ def _program(
         with np.errstate(all="ignore"):
             return pack(tape(*values))
 
-    return run, len(tape.steps)
+    return run
+
+
+def _real(builder: FormulaBuilder, slot: int) -> int:
+    """Return the slot of a result: of an integer that is a formula, as a real number."""
+    value = builder.slots[slot]
+    whole = builder.known[slot] and type(value) is int
+    return builder.constant(float(value)) if whole else slot
+
+
+def _is_short(formulas: Sequence[Any]) -> bool:
+    waiting, count = list(formulas), 0
+    while waiting and count < PRINTED:
+        count += 1
+        waiting.extend(getattr(waiting.pop(), "args", ()))
+    return not waiting
 
 
 def _chooses(tape: Tape) -> bool:

@@ -351,10 +351,10 @@ def _is_negative(e: Any) -> bool:
     return bool(e.is_Number and e.is_negative)
 
 
-def _terms(e: sp.Add) -> list[tuple[int, Any]]:
+def _terms(args: Sequence[Any]) -> list[tuple[int, Any]]:
     """The terms with their signs taken out: ``a - b`` is one operation, not two."""
     signed: list[tuple[int, Any]] = []
-    for term in e.args:
+    for term in args:
         if term.is_Mul:
             negative = _is_negative(term.args[0])
             signed.append((-1 if negative else 1, _product(term, negative)))
@@ -365,15 +365,16 @@ def _terms(e: sp.Add) -> list[tuple[int, Any]]:
     return signed
 
 
-class _SumParts(list[Any]):
+class SumParts(list[Any]):
     """The formulas in a sum's terms, and the terms."""
 
     terms: list[tuple[int, Any]]
 
 
-def _sum_parts(e: sp.Add) -> list[Any]:
-    parts = _SumParts()
-    parts.terms = _terms(e)
+def sum_parts(args: Sequence[Any]) -> SumParts:
+    """Take the terms of a sum apart."""
+    parts = SumParts()
+    parts.terms = _terms(args)
     for _, term in parts.terms:
         if isinstance(term, _Product):
             parts.extend(term.parts)
@@ -382,13 +383,19 @@ def _sum_parts(e: sp.Add) -> list[Any]:
     return parts
 
 
-def _sum(builder: Builder, e: sp.Add, slots: list[int]) -> int:
+def emit_terms(
+    builder: Builder, terms: list[tuple[int, Any]], slots: list[int]
+) -> list[tuple[int, int]]:
+    """Write the terms of a sum, whose parts are in ``slots``; returns signs and slots."""
     rest = iter(slots)
-    values = [
+    return [
         (sign, term.emit(builder, rest) if isinstance(term, _Product) else next(rest))
-        for sign, term in builder.parts.terms
+        for sign, term in terms
     ]
-    return added(builder, values)
+
+
+def _sum(builder: Builder, e: sp.Add, slots: list[int]) -> int:
+    return added(builder, emit_terms(builder, builder.parts.terms, slots))
 
 
 def added(builder: Builder, values: list[tuple[int, int]]) -> int:
@@ -464,7 +471,7 @@ def folded(function: Callable[..., Any]) -> Form:
 
 #: Arithmetic, conditions, and functions of real numbers.
 ELEMENTARY: dict[Any, Meaning] = {
-    sp.Add: Form(_sum, _sum_parts),
+    sp.Add: Form(_sum, lambda e: sum_parts(e.args)),
     sp.Mul: Form(lambda b, e, slots: _product(e).emit(b, iter(slots)), lambda e: _product(e).parts),
     sp.Pow: Form(_power, lambda e: (e.base,) if e.exp.is_Rational else (e.base, e.exp)),
     sp.Piecewise: Form(_piecewise, lambda e: [x for pair in e.args for x in pair.args]),

@@ -280,7 +280,7 @@ def warn_if_changed(
 
     The arrays that a function without a result has overwritten are its result.
     """
-    if tree.kind == "leaf":
+    if tree.outline.kind == "leaf":  # a number or an array, perhaps of complex numbers
         return
     found, now_tree = flatten_traced(argument)
     same = now_tree.outline == tree.outline and all(map(_is_same, found, leaves))

@@ -11,7 +11,8 @@ import numpy as np
 
 from .._ops.np_common import is_traced
 from .._shapes import Size
-from ._math import as_number
+from .._trace._complex import Complex
+from ._math import as_number, as_of_python
 
 _NAMED: dict[str, Callable[..., Any]] = {
     "exp": np.exp, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan,
@@ -37,6 +38,13 @@ def _complex(x: Any) -> Any:
     return x if np.iscomplexobj(x) else x + 0j
 
 
+def _of_python(x: Any) -> Any:
+    """Return a result with the types that Python's has: ``complex``, ``float`` or ``bool``."""
+    if isinstance(x, tuple):
+        return tuple(map(_of_python, x))
+    return Complex(*map(as_of_python, (x.real, x.imag))) if type(x) is Complex else as_of_python(x)
+
+
 def _number_or_traced(name: str, traced: Callable[..., Any], first: bool) -> Callable[..., Any]:
     """Return a function of ``cmath``; ``first``: whether its first argument becomes complex."""
     original = getattr(cmath, name)
@@ -46,9 +54,9 @@ def _number_or_traced(name: str, traced: Callable[..., Any], first: bool) -> Cal
         if not any(is_traced(x) or isinstance(x, Size) for x in (*args, *kwargs.values())):
             return original(*args, **kwargs)
         if not first:
-            return traced(*map(as_number, args), **kwargs)
+            return _of_python(traced(*map(as_number, args), **kwargs))
         z, *rest = args
-        return traced(_complex(z), *rest, **kwargs)
+        return _of_python(traced(_complex(z), *rest, **kwargs))
 
     return function
 

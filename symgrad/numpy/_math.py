@@ -37,15 +37,23 @@ _OTHER: dict[str, Callable[..., Any]] = {
 
 
 def as_number(x: Any) -> Any:
-    """Return the number in an array of one element, as Python's ``float`` does."""
-    one = is_traced(x) and hasattr(x, "shape") and x.shape and all(d == 1 for d in x.shape)
-    return x.reshape(()) if one else x
+    """Return the number in an array of one element, as Python's ``float`` does.
+
+    Raises
+    ------
+    TypeError
+        Python's, for an array of another number of elements.
+    """
+    shape = x.shape if is_traced(x) and hasattr(x, "shape") else ()
+    if any(d != 1 for d in shape):
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    return x.reshape(()) if shape else x
 
 
-def _as_of_python(x: Any) -> Any:
+def as_of_python(x: Any) -> Any:
     """Return a number as one of Python's, which adapts to the arrays that it meets."""
     if isinstance(x, tuple):
-        return tuple(map(_as_of_python, x))
+        return tuple(map(as_of_python, x))
     if not isinstance(x, Traced) or x.ndim or x.dtype.kind not in _KINDS:
         return x
     return Traced(_wide(x).node, _KINDS[x.dtype.kind])
@@ -60,6 +68,10 @@ def _wide(x: Traced) -> Any:
     return x if wide in (None, x.dtype.type) else x.astype(wide)
 
 
+#: The functions that take vectors.
+_OF_VECTORS = ("dist", "fsum", "prod", "sumprod")
+
+
 def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., Any]:
     original = getattr(math, name)
 
@@ -68,9 +80,11 @@ def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., An
         args = tuple(list(a) if isinstance(a, Iterator) else a for a in args)
         flat = [v for a in args for v in (a if isinstance(a, (list, tuple)) else (a,))]
         if any(is_traced(v) for v in flat):
-            return _as_of_python(traced(*map(as_number, args), **kwargs))
+            if name not in _OF_VECTORS:
+                args = tuple(map(as_number, args))
+            return as_of_python(traced(*args, **kwargs))
         if any(isinstance(v, Size) for v in flat):
-            return _as_of_python(traced(*args, **kwargs))
+            return as_of_python(traced(*args, **kwargs))
         return original(*args, **kwargs)
 
     return function

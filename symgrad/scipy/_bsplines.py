@@ -87,7 +87,8 @@ class BSpline(metaclass=Standing, of=scipy.interpolate.BSpline):
                 d[j] = (1 - share) * d[j - 1] + share * d[j]
         value = d[k]
         if not beyond:
-            value = np.where(beside((x >= t[k]) & (x <= t[n]), c), value, np.nan)
+            inside = beside((x >= t[k]) & (x <= t[n]), c)
+            value = np.where(inside, value, value * np.nan)  # nor has it derivatives
         return moved(value, x.ndim, self.axis)
 
     def derivative(self, nu: int = 1) -> BSpline:
@@ -151,7 +152,7 @@ def beyond(spline: BSpline, x: Any, nu: int, ext: Any) -> Any:
     if ext == 3:
         return value
     inside = (x >= first) & (x <= last)
-    return np.where(beside(inside, spline.c), value, 0.0 if ext == 1 else np.nan)
+    return np.where(beside(inside, spline.c), value, 0.0 if ext == 1 else spline(x, nu) * np.nan)
 
 
 def ends_of(spline: BSpline) -> tuple[Any, Any]:

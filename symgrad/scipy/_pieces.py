@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,8 +13,8 @@ from .._ops.np_linalg import solve_banded
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ._replacing import Standing, floats, increasing, refuse_option, require_lengths
 
-take = traced_numpy.take
-search = traced_numpy.searchsorted
+take: Callable[..., Any] = traced_numpy.take
+search: Callable[..., Any] = traced_numpy.searchsorted
 
 
 def beside(x: Any, rows: Any) -> Any:
@@ -88,7 +89,7 @@ class PPoly(metaclass=Standing, of=scipy.interpolate.PPoly):
             value = value * past + take(row, piece, axis=0)
         if not beyond:
             within = beside((x >= self.x[0]) & (x <= self.x[-1]), self.c[0])
-            value = np.where(within, value, np.nan)
+            value = np.where(within, value, value * np.nan)  # nor has it derivatives
         return moved(value, x.ndim, self.axis)
 
     def derivative(self, nu: int = 1) -> PPoly:

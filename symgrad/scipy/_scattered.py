@@ -70,6 +70,7 @@ class interp1d(metaclass=Standing, of=scipy.interpolate.interp1d):  # noqa: N801
             low = np.nan if self.kind == "previous" else value
             high = np.nan if self.kind == "next" else value
         below, above = beside(x < self.x[0], self.y), beside(x > self.x[-1], self.y)
+        low, high = _filling(low, value), _filling(high, value)
         value = np.where(below, low, np.where(above, high, value))
         return moved(value, x.ndim, self.axis)
 
@@ -91,6 +92,11 @@ class interp1d(metaclass=Standing, of=scipy.interpolate.interp1d):  # noqa: N801
             side = "left" if self.kind == "nearest" else "right"
             row = search(0.5 * (self.x[1:] + self.x[:-1]), x, side=side)
         return take(self.y, np.clip(row, 0, last), axis=0)
+
+
+def _filling(fill: Any, value: Any) -> Any:
+    """Return what is outside of a table; where that is nan, derivatives are nan, too."""
+    return np.where(np.isnan(fill), value * np.nan, fill)
 
 
 # ---------------------------------------------------------------- grids
@@ -167,7 +173,7 @@ class RegularGridInterpolator(metaclass=Standing, of=scipy.interpolate.RegularGr
             ends = [(x[0], x[-1]) for x in self.grid]
             inside = [(flat[:, k] >= a) & (flat[:, k] <= b) for k, (a, b) in enumerate(ends)]
             within = np.all(traced_numpy.stack(inside), axis=0)
-            value = np.where(beside(within, value), value, self.fill_value)
+            value = np.where(beside(within, value), value, _filling(self.fill_value, value))
         for x in self.grid:
             value = increasing(np.diff(x), value)
         return value.reshape((*shape, *value.shape[1:]))

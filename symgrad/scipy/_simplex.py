@@ -203,14 +203,14 @@ def _closer(
     slope: Any, curved: Any, found: Simplex, xatol: Any, box: Box | None
 ) -> tuple[Any, Any]:
     """Take Newton's steps from the best corner, and tell whether they arrived at a minimum."""
-    best = found.corners[0]
+    best = found.corners[0]  # constant, as all that follows: no derivative is taken through it
     if box is not None:  # corners are clipped, the best one perhaps not
         steep = slope(best)
         best = np.where((steep > 0) & (best - box.lower <= xatol), box.lower, best)
         best = np.where((steep < 0) & (box.upper - best <= xatol), box.upper, best)
 
     def newton(x: Any) -> tuple[Any, Any, Any]:
-        steep, bend = slope(x), curved(x)
+        steep, bend = stop_gradient(slope(x)), stop_gradient(curved(x))
         if box is not None:
             steep, bend = box.fixed(x, steep, bend)
         curve = np.linalg.eigvalsh(bend)

@@ -110,14 +110,15 @@ def polygammas(z: Any, count: int) -> Any:
 def gamma_shape(a: Any, x: Any, order: int = 0) -> Any:
     """The derivative of the regularized incomplete gamma function by a, or a higher one.
 
-    Of the complement it is the same with the other sign.
+    Of the complement it is the same with the other sign. The function is analytic in a at 0, where
+    recurrences divide by it: nearer to 0 than rounding tells, derivatives are those there.
     """
     count = order + 1
     known = (a > 0) & (a < 1e100)
     inside = known & (x > 0)
     end = np.where((a > 0) & (x == 0), 0.0, math.nan)
     # What does not depend on x is computed once if a is a number.
-    a, x = np.where(known, a, 1.0), np.where(inside, x, 1.0)
+    a, x = np.where(known, np.maximum(a, 1e-17), 1.0), np.where(inside, x, 1.0)
     exponent, factor, more, (_, (at, _)) = gamma_parts(a, x)
     low = at < np.maximum(a, 0.5)
     # Derivatives of the density's logarithm for shapes a, a + 1, ..., a + 10; the first of a pair
@@ -252,7 +253,9 @@ def beta_tail(a: Any, b: Any, point: Any, i: int, j: int) -> Any:
     of the density's, by a or b, as a pair.
     """
     x, y, log_x, log_y = point
-    low = (x * b < np.maximum(a, 0.5) * y) & (y * (a + 1.0) > 0.05)
+    # A tail that has nearly all of the mass cancels.
+    heavy = (b < 1e-3) & ((y > 1e-5) | (b < 1e-12))
+    low = (x * b < np.maximum(a, 0.5) * y) & ((y * (a + 1.0) > 0.05) | heavy)
     # The tail below x, or of 1 - t that below y: p belongs to what is small in it
     p, q = np.where(low, a, b), np.where(low, b, a)
     share, rest = np.where(low, x, y), np.where(low, y, x)
@@ -300,6 +303,12 @@ def beta_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
     end = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), 0.0, math.nan)
     # What does not depend on x is computed once if a and b are numbers.
     a, b, x = np.where(known, a, 1.0), np.where(known, b, 1.0), np.where(inside, x, 0.5)
+    # As for the gamma function, each far below the other and below 1. Where one is 0 the function
+    # is 0 or 1, and derivatives by the other alone are proportional to it.
+    given, scale = (a, b), 1.0
+    a, b = np.maximum(a, 1e-17 * np.minimum(b, 1.0)), np.maximum(b, 1e-17 * np.minimum(a, 1.0))
+    if not i or not j:
+        scale = given[0] / a if not i else given[1] / b
     exponent, factor, more, others = beta_parts(a, b, x)
     at, rest = others[3:]
     log_x = np.log(at[0]) + more, pair_sum(beta_slope(others, a, b, 1), (more, 0.0 * more))
@@ -309,7 +318,7 @@ def beta_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
     else:
         share = -beta_tail(b, a, (rest[0], x, log_y, log_x), j, 0)
     factor = pair_product(pair_product(factor, pair_product(at, rest)), (share, 0.0 * share))
-    return np.where(inside, pair_exponential(exponent, factor, a * more), end)
+    return np.where(inside, scale * pair_exponential(exponent, factor, a * more), end)
 
 
 def beta_shape(a: Any, b: Any, x: Any, order: int = 0, second: int = 0) -> Any:

@@ -327,6 +327,8 @@ CALLS = (
     "sg.show(f, x, file=none)",
     "sg.from_sympy(expression, symbols)(x, x2)",
     "sg.from_sympy([expression, expression2], (symbols, symbols2))",
+    "sg.lambdify(symbols, expression)(x)",
+    "sg.lambdify((symbols, symbols2), [expression], cse=none)",
     "sg.parse(text, symbols=symbols)",
     "sg.parse('x + a', symbols=(argnames, argnames2))",
     "sg.gufunc(f, signature, types=types, parallel=none)",

@@ -19,6 +19,7 @@ MOST = 14
 
 #: Modules that ask which op a node is of, and why kind, fields and facets do not say it.
 BY_NAME = {
+    "_api/_degeneracy.py": "what is held constant has no derivative to warn of",
     "_api/_equalities.py": "selections by a comparison for equality, and its quotients",
     "_api/_opened.py": "what solvers hold constant is no search of the user's",
     "_compile/_recall.py": "what calls back into Python is not kept on disk",

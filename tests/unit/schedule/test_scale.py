@@ -302,6 +302,7 @@ def test_functions_at_values_are_freed_with_their_function() -> None:
             sg.hvp(f, (0.5,), (1.0,))
 
 
+@pytest.mark.filterwarnings("ignore:the function advances the iterator")
 def test_functions_at_values_trace_once() -> None:
     calls = itertools.count()
 
