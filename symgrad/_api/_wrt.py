@@ -75,6 +75,8 @@ def positions_of(argnums: Any) -> tuple[tuple[Key, ...], bool]:
     try:
         single = not isinstance(argnums, (tuple, list))
         given = (argnums,) if single else argnums
+        if any(isinstance(k, (bool, np.bool_)) for k in given):  # of another parameter, surely
+            raise TypeError
         return tuple(k if isinstance(k, str) else operator.index(k) for k in given), single
     except TypeError:
         raise ArgumentError(

@@ -150,8 +150,8 @@ ASKING = (
     "math.erfc(x)", "math.sqrt(x)", "math.sin(x)", "math.degrees(x)", "math.radians(x)",
     "math.perm(5,int(x+1))", "math.sumprod([x],[2.])", "math.lcm(int(x+2),3)", "math.acosh(x+1)",
     "math.tanh(x)", "cmath.exp(x).real", "cmath.phase(x)", "cmath.polar(x)[0]",
-    "cmath.rect(x,1.).real", "cmath.isclose(x,.7)", "cmath.isnan(x)", "cmath.sqrt(x).real",
-    "cmath.log(x).real", "cmath.exp(1j*x).real", "abs(complex(x,1.0))", "np.float64(x)",
+    "cmath.rect(x,1.).real",
+    "cmath.exp(1j*x).real", "abs(complex(x,1.0))", "np.float64(x)",
     "np.float32(x)", "np.array(x)", "np.asarray([x],float)[0]", "np.fromiter([x],float)[0]",
     "np.full(2,x)[0]", "np.zeros(2).__setitem__(0,x)", "np.frombuffer(struct.pack('d',x))[0]",
     "np.format_float_positional(x)", "np.array2string(np.asarray(x))",
@@ -160,13 +160,13 @@ ASKING = (
     "np.char.mod('%f',np.asarray([x]))", "np.isscalar(x)", "np.ndim(x)",
     "np.array([x],dtype=object)[0]", "np.array([x],dtype=str)[0]", "np.bytes_(x)", "np.str_(x)",
     "np.void(x)", "np.frompyfunc(math.exp,1,1)(x)", "np.fromstring(str(x),sep=',')[0]",
-    "np.nditer(x)", "np.interp(x,[0,1],[0,2])", "np.testing.assert_allclose(x,x)",
+    "np.nditer(x)", "np.testing.assert_allclose(x,x)",
     "np.savetxt(io.StringIO(),[x])", "np.ndindex(int(x+1))", "np.unravel_index(int(x),(2,))[0]",
     "np.searchsorted([.1,.5],x)", "np.digitize(x,[.1,.5])", "np.bincount([int(x)])[0]",
     "np.linspace(0,1,int(x+2))[1]", "np.arange(x)[0]", "np.eye(int(x+1))[0,0]",
     "np.random.default_rng(int(x)).random()", "np.array_equal([x],[x])", "np.allclose(x,.7)",
     "np.isclose(x,.7)", "np.rint(x).item()", "np.datetime_as_string(np.datetime64(int(x),'s'))",
-    "np.spacing(x)", "np.frexp(x)[0]", "np.modf(x)[0]",
+    "np.spacing(x)", "np.frexp(x)[0]",
     "np.lib.format.dtype_to_descr(np.dtype(float))",
 )  # fmt: skip
 
@@ -220,7 +220,7 @@ def made(name: str, text: str) -> Any:
     return module.f
 
 
-@pytest.mark.attack(quick=80, whole=1628, part=200, judge="plain Python, and its differences")
+@pytest.mark.attack(quick=80, whole=1604, part=200, judge="plain Python, and its differences")
 @pytest.mark.usefixtures("no_kernels")
 def test_conversions(attack: Any) -> None:
     """Python's and NumPy's functions that take a number, in code that catches their errors."""
