@@ -232,3 +232,10 @@ def test_containers_that_contain_themselves() -> None:
                 f(value)
     with pytest.raises(ArgumentError, match="may contain itself"):
         sg.compile(lambda x: items)(1.0)
+
+
+@pytest.mark.parametrize("argnums", [True, (0, False), np.bool_(True)])
+def test_truth_values_are_no_positions(argnums: Any) -> None:
+    """Mostly meant for another parameter: they were positions 0 and 1."""
+    with pytest.raises(ArgumentError, match="argnums is the position of an argument"):
+        sg.grad(lambda x, y: x * y, argnums=argnums)(1.0, 2.0)
