@@ -165,7 +165,7 @@ def straight(n: int) -> Case:
 
 
 PROGRAMS: dict[Callable[[int], Case], int] = {
-    collocation: 8, shooting: 8, shooting_hessian: 8, network: 100, products: 200,
+    collocation: 16, shooting: 8, shooting_hessian: 16, network: 100, products: 200,
     parameters: 30, layers: 8, pairs: 30, straight: 300,
 }  # fmt: skip
 
