@@ -181,6 +181,24 @@ def pendulum(names: Names, file: Path) -> None:
 
 
 @draws
+def cart(names: Names, file: Path) -> None:
+    """The pendulums every tenth of a second, and what a tenth of a kilogram changes."""
+    times, y, n = names["times"], names["sol"].y, names["n"]
+    with figure(7.6, 3.0, ncols=2) as (drawn, (left, right)):
+        for k in range(0, 51, 5):
+            x = y[0, k] + np.cumsum([0.0, *(0.5 * np.sin(y[1 : n + 1, k]))])
+            z = np.cumsum([0.0, *(-0.5 * np.cos(y[1 : n + 1, k]))])
+            left.plot(x, z, "o-", color=colour("blue"), alpha=0.2 + k / 64, markersize=3, lw=1)
+        left.set(xlabel="x, m", ylabel="y, m", aspect="equal")
+        right.plot(times, y[0], label="place of the cart, m")
+        change = 0.1 * names["sensitivity"][:, 0]
+        right.plot(times, y[0] + change, "--", label="of a cart that is 0.1 kg heavier")
+        right.set(xlabel="time, s")
+        right.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        save(drawn, file)
+
+
+@draws
 def throw(names: Names, file: Path) -> None:
     """The paths for some angles, and the best one."""
     with figure(7.6, 2.4) as (drawn, axes):
