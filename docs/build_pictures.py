@@ -232,6 +232,7 @@ PLOTS = {
             "pharmacokinetics",
             "posterior",
             "reaction-diffusion",
+            "cart",
             "throw",
         )
     },
