@@ -67,10 +67,17 @@ anything worse (tests/test_docs_rewrites.py). Where errors remain, both ways sha
 `log(x) + 1` near its root; `erfc` and `ndtr` are SciPy's here.
 """
 
+#: Rules whose gain is in second derivatives where a length is 0 (tests/test_lengths_at_zero.py).
+AT_ZERO = frozenset((
+    "hypot(x, y): x/r, y/r", "x/sqrt(sum(x**2)): (ct - u*sum(u*ct))/r",
+    "sqrt(a@a + b@b - 2*a@b): 0 at 0", "maximum(d2, 0): 1",
+))  # fmt: skip
+
 SHORT = """
 ## Shortcuts: derivatives of whole formulas
 
-Values are what they were, to the last bit; the errors are of derivatives.
+Values are what they were, to the last bit; the errors are of first derivatives. Four rules of \
+lengths leave these as they are, and make second derivatives right where a length is 0.
 """
 
 BETTER = """

@@ -745,7 +745,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (batched(lambda x: np.where(x > 1)), UnsupportedError, r"np\.argmax\(mask\)"),
     (lambda x: moved_places(x), UnsupportedError, r"np\.argmax\(mask\)"),
     (batched(lambda x: x[x > 1].__setitem__(x > 1, 0.0)), UnsupportedError, "how many elements"),
-    (lambda x: x[0, 0].__setitem__(x[0, 0] > 1, 0.0), TypeError, r"np\.atleast_1d"),
+    (lambda x: x[0, 0].__setitem__(x[0, 0] > 1, 0.0), TypeError, r"np\.asarray"),
     (batched(lambda x: x.__setitem__(x > 1, x[x > 0.5])), TraceError, "by another"),
 ]
 

@@ -21,6 +21,7 @@ def test_every_rule_is_on_the_page() -> None:
     text = (DOCS / "rewrites.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| `(.*?)` \|", text, re.MULTILINE)
     assert named == [rule.name for rule in RULES], "run: python docs/build_rewrites.py"
+    assert set(named) >= build.AT_ZERO
     assert build.ARRAYS.keys() == {rule.name for rule in RULES if isinstance(rule, build.Reduced)}
 
 
@@ -33,4 +34,4 @@ def test_certificates_show_the_gain(rule: Any) -> None:
         assert after.nans <= before.nans
         assert after.max_ulp <= max(before.max_ulp, 4.0)
         gains += [after.nans < before.nans, after.max_ulp < before.max_ulp / 2]
-    assert any(gains), "the chain rule is as good"
+    assert any(gains) != (rule.name in build.AT_ZERO), "the chain rule is as good"
