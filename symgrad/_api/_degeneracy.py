@@ -34,7 +34,7 @@ def warn_of_ties(nodes: Sequence[Node]) -> None:
         tied = [n for n in found if _small(n) and _has_ties(n, examples)]
         if not tied or not any(map(_is_nan, (examples.value(n) for n in nodes))):
             return
-    except EnclosedError:
+    except (EnclosedError, KeyError):  # in a trace around this one; of sizes that colours have
         return
     lines = sorted({str(n.where) for n in tied if n.where})
     place = f" at {', '.join(lines)}" if lines else ""
