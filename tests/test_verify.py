@@ -153,7 +153,8 @@ def sample(op: Op, count: int) -> list[np.ndarray[Any, Any]]:
 #: Ops with derivatives; of what is not known there is nothing to be compared.
 SMOOTH = [
     op for op in registry.ops.values()
-    if op.kind == "map" and op.reason is None and op.name != "Unknown"
+    if op.kind == "map" and op.reason is None
+    and op.name not in ("Unknown", "Cosine")  # one operand of a cosine is a length of the others
 ]  # fmt: skip
 #: Their derivatives by the orders, the first arguments, are not known, and nan.
 ORDERS = (

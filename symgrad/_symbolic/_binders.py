@@ -38,6 +38,8 @@ class Sum(sp.Sum):  # type: ignore[misc]
 
     def __new__(cls, function: Any, *limits: Any) -> Any:
         """Bind the indices of ``limits``, triples ``(index, first, last)``."""
+        if function == 0:
+            return sp.S.Zero
         if isinstance(function, sp.Sum):
             inner = function.limits
             if not {k for k, *_ in inner} & {k for k, *_ in limits}:
