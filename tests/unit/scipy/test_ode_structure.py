@@ -135,6 +135,7 @@ def test_stages_in_a_loop_are_those_of_straight_code(
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the function advances the iterator")
 def test_a_long_right_hand_side_is_written_a_few_times() -> None:
     """Not once for each of the twelve stages and of the three between two steps."""
     calls = itertools.count()  # a number that is counted up would be seen, and left to SciPy
