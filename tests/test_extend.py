@@ -189,6 +189,22 @@ def test_rewrites_that_are_none(arguments: tuple[Any, ...], match: str) -> None:
     np.testing.assert_allclose(sg.compile(lambda x: np.sin(x) ** 2)(x), np.sin(x) ** 2, rtol=1e-15)
 
 
+def test_a_rewrite_applies_to_what_was_compiled_before() -> None:
+    """When it is transformed again; and no longer when the rewrite is taken out."""
+
+    def f(x: Any) -> Any:
+        return np.arctan(np.sinh(x))
+
+    def other(x: Any) -> Any:  # equal to nine digits, to be told from the formula as written
+        return 2 * np.arctan(np.tanh(x / 2)) * (1 + 1e-10)
+
+    plain = sg.compile(f)(1.0)
+    extend.rewrite("gd", f, other, [(-2, 2)])
+    assert sg.compile(f)(1.0) == pytest.approx(plain * (1 + 1e-10), rel=1e-14)
+    extend.forget("gd")
+    assert sg.compile(f)(1.0) == plain
+
+
 OTHER_PROCESS = """
 import json, sys
 import numpy as np

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._compile import Differentiable, Function, P, R, Ufunc, X
 from .._options import as_flag, refuse_kernel
+from .._rewrite import ENTERED
 from .._state import PLAIN, now
 from ..errors import ArgumentError
 from ._bodies import grad_body
@@ -60,7 +61,9 @@ def made(
     prepared = None if keys is None else real_arguments(function, keys)
     recipe = maker, (function,), {**kwargs, **options}
     found = Function(body, function, recipe, prepared=prepared, **options)
-    if SHARING and isinstance(function, FunctionType) and now() is PLAIN:
+    # A rewrite that has been entered since would not be in what was compiled before.
+    shares = SHARING and not ENTERED and now() is PLAIN
+    if shares and isinstance(function, FunctionType):
         _share(found, function, maker, recipe[2])
     return found
 
