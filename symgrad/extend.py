@@ -129,10 +129,11 @@ def define(record: K, *facets: Facet) -> K:
         registry.remove(record.name)
     _enter(record, *facets)
     registry.users[record.name] = record
+    registry.changes += 1
     return record
 
 
-#: Names of composites from outside.
+#: Names of composites from outside, of those that were taken out too.
 _composites: set[str] = set()
 
 
@@ -151,8 +152,13 @@ def composite(
     Returns
     -------
     callable
-        A decorator. What it decorates has the signature of ``functions``, and is written in NumPy
-        and in ops.
+        A decorator, for a function with the signature of ``functions``, written in NumPy and in
+        ops.
+
+    Raises
+    ------
+    DefinitionError
+        If a composite of the name has been entered before in this process.
 
     Examples
     --------
@@ -172,9 +178,13 @@ def composite(
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         found = name or function.__name__.strip("_")
         if found in _composites:
-            registry.remove(found)
+            raise DefinitionError(
+                f"the composite {found!r} has been entered before in this process: code that was "
+                "adapted goes on calling the first. Restart it, or choose another name and function"
+            )
         _enter_composite(*functions, name=found)(function)
         _composites.add(found)
+        registry.changes += 1
         return function
 
     return enter
@@ -200,8 +210,9 @@ def forget(name: str) -> None:
     """
     if name in ENTERED:
         leave(name)
-    elif registry.users.pop(name, None) is not None or name in _composites:
-        _composites.discard(name)
+    elif registry.users.pop(name, None) is not None or (
+        name in _composites and name in registry.composites
+    ):
         registry.remove(name)
     else:
         raise DefinitionError(f"nothing from outside of symgrad has the name {name!r}")

@@ -205,6 +205,30 @@ def test_a_rewrite_applies_to_what_was_compiled_before() -> None:
     assert sg.compile(f)(1.0) == plain
 
 
+def test_an_op_that_is_looked_up_by_name_is_the_last_one() -> None:
+    def by_name(x: Any) -> Any:
+        return extend.op("TestedScale")(x)
+
+    for scale in (2.0, 3.0, 2.0):
+        extend.define(*record(scale))
+        assert sg.grad(by_name)(1.5) == scale
+    extend.forget("TestedScale")
+
+
+def test_a_composite_is_entered_once() -> None:
+    """Code that was adapted calls the first: a second would not be seen."""
+
+    def lookup(x: Any) -> Any:
+        return float(x) ** 2
+
+    enter = extend.composite(lookup, name="tested_lookup")
+    enter(lambda x: x**2)
+    assert sg.grad(lambda x: lookup(x))(3.0) == 6.0
+    extend.forget("tested_lookup")
+    with pytest.raises(DefinitionError, match="entered before in this process"):
+        enter(lambda x: x**3)
+
+
 OTHER_PROCESS = """
 import json, sys
 import numpy as np

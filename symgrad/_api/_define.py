@@ -97,6 +97,7 @@ def define(
     record, code = make(name, function, sets, rule)
     op = define_op(record, code, Evidence(samples=pairs), Words(name))
     registry.users[name] = op
+    registry.changes += 1
     return op
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compile import Differentiable, Function, P, R, Ufunc, X
+from .._op import registry
 from .._options import as_flag, refuse_kernel
-from .._rewrite import ENTERED
 from .._state import PLAIN, now
 from ..errors import ArgumentError
 from ._bodies import grad_body
@@ -61,9 +61,7 @@ def made(
     prepared = None if keys is None else real_arguments(function, keys)
     recipe = maker, (function,), {**kwargs, **options}
     found = Function(body, function, recipe, prepared=prepared, **options)
-    # A rewrite that has been entered since would not be in what was compiled before.
-    shares = SHARING and not ENTERED and now() is PLAIN
-    if shares and isinstance(function, FunctionType):
+    if SHARING and isinstance(function, FunctionType) and now() is PLAIN:
         _share(found, function, maker, recipe[2])
     return found
 
@@ -74,16 +72,16 @@ def _share(
     """Have a compiled function share what another knows that was made in the same way.
 
     ``sg.grad(f)(x)`` in a loop so compiles once. It is kept with ``f``, as long as that is there
-    and is not given other code or defaults.
+    and is not given other code or defaults, and no op or rewrite is entered from outside.
     """
-    code = function.__code__, function.__defaults__, function.__kwdefaults__
+    code = function.__code__, function.__defaults__, function.__kwdefaults__, registry.changes
     key = (maker, *((name, type(x), x) for name, x in sorted(options.items())))
     known = kept_by(function).shared
     try:
         before, other = known.setdefault(key, (code, made))
     except TypeError:  # an option that is not hashable
         return
-    if not all(map(operator.is_, before, code)):
+    if before[-1] != code[-1] or not all(map(operator.is_, before[:-1], code)):
         known[key] = code, made
     elif other is not made:
         made.share(other)

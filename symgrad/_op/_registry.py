@@ -50,13 +50,15 @@ class Registry:
     """All records, by name and by the functions they answer to.
 
     ``steps`` are those that only kernels have: programs are not written in them. ``users`` are the
-    ops that users define; their rules may change while symgrad stays.
+    ops that users define; their rules may change while symgrad stays. ``changes`` counts what has
+    been entered or taken out from outside: what was compiled before may have another meaning.
     """
 
     ops: dict[str, Op] = field(default_factory=Ops)
     users: dict[str, Op] = field(default_factory=dict)
     steps: dict[str, Op] = field(default_factory=dict)
     composites: dict[str, Composite] = field(default_factory=dict)
+    changes: int = 0
     _handlers: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
     #: Those of functions whose module may not be imported yet.
     _late: dict[LateFunction, Callable[..., Any]] = field(default_factory=dict)
@@ -88,6 +90,7 @@ class Registry:
 
     def remove(self, name: str) -> None:
         """Take an op or a composite out again, with the functions that it answers to."""
+        self.changes += 1
         composed = self.composites.pop(name, None)
         gone = self.ops.pop(name, None) if composed is None else composed.function
         for function in [f for f, handler in self._handlers.items() if handler is gone]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._forks import cached_property
 from .._graph import Literal, Node, apply, topological
+from .._op import registry
 from .._state import at, now, within
 from ._accurate import IDENTITIES, INDEX, Identity
 from ._formulas import FORMULAS, SHORTCUTS, index, shortcuts
@@ -122,6 +123,7 @@ def enter(identity: Identity, shortcut: Shortcut | None = None) -> None:
     INDEX.replace(earlier, identity)
     index.replace(passed, shortcut)
     ENTERED[identity.name] = identity, shortcut
+    registry.changes += 1
 
 
 def leave(name: str) -> None:
@@ -129,6 +131,7 @@ def leave(name: str) -> None:
     identity, shortcut = ENTERED.pop(name)
     INDEX.replace(identity, None)
     index.replace(shortcut, None)
+    registry.changes += 1
 
 
 #: A node is rewritten at most this often; rules that undo each other are an error.
