@@ -41,3 +41,9 @@ def _rewrites_as_found() -> Iterator[None]:
     yield
     for name in ENTERED.keys() - before:
         leave(name)
+
+
+@pytest.fixture(autouse=True)
+def _compiled_in_each_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test find what another has compiled: warnings come once, with a trace."""
+    monkeypatch.setattr("symgrad._api._transforms.SHARING", object())

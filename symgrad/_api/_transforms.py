@@ -36,9 +36,9 @@ def check_function(function: Any, name: str) -> None:
         )
 
 
-#: Whether transformations made again of a function find what is compiled for it. Tests that change
-#: the compiler between two of them switch it off.
-SHARING = True
+#: Transformations made again of a function find what is compiled for it, if this was the same at
+#: both times; none does where it is None. Tests set it, so that none depends on what ran before.
+SHARING: object = True
 
 
 def made(
@@ -61,7 +61,7 @@ def made(
     prepared = None if keys is None else real_arguments(function, keys)
     recipe = maker, (function,), {**kwargs, **options}
     found = Function(body, function, recipe, prepared=prepared, **options)
-    if SHARING and isinstance(function, FunctionType) and now() is PLAIN:
+    if SHARING is not None and isinstance(function, FunctionType) and now() is PLAIN:
         _share(found, function, maker, recipe[2])
     return found
 
@@ -75,7 +75,7 @@ def _share(
     and is not given other code or defaults, and no op or rewrite is entered from outside.
     """
     code = function.__code__, function.__defaults__, function.__kwdefaults__, registry.changes
-    key = (maker, *((name, type(x), x) for name, x in sorted(options.items())))
+    key = (SHARING, maker, *((name, type(x), x) for name, x in sorted(options.items())))
     known = kept_by(function).shared
     try:
         before, other = known.setdefault(key, (code, made))
