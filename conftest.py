@@ -35,7 +35,7 @@ def _few_kernels_of_examples(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _rewrites_as_found() -> Iterator[None]:
     """Take out the rewrites that a test, a page or an example has entered."""
-    from symgrad._rewrite import ENTERED, leave  # noqa: PLC0415
+    from symgrad._core.rewrite import ENTERED, leave  # noqa: PLC0415
 
     before = set(ENTERED)
     yield

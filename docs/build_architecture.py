@@ -23,6 +23,9 @@ PICTURE = ROOT / "docs" / "images" / "architecture.svg"
 #: The top of the package: the names that users import.
 TOP = "symgrad"
 
+#: The compiler, whose parts are shown one by one.
+CORE = "_core"
+
 
 @dataclass(frozen=True)
 class Part:
@@ -43,18 +46,22 @@ def parts() -> list[Part]:
     """Return what there is, highest layer first."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    layers = next(c["layers"] for c in contracts if c["type"] == "layers")
+    layers = {c["id"]: c["layers"] for c in contracts if c["type"] == "layers"}
+    places = [(PACKAGE, line) for line in layers["layers"]]
+    # The compiler is shown by its own layers.
+    at = places.index((PACKAGE, CORE))
+    places[at : at + 1] = [(PACKAGE / CORE, line) for line in layers["core"]]
     rows: list[list[tuple[str, list[Path]]]] = []
-    for line in layers:
+    for home, line in places:
         row = []
         for name in re.findall(r"\w+", line):
-            folder, module = PACKAGE / name, PACKAGE / f"{name}.py"
+            folder, module = home / name, home / f"{name}.py"
             files = sorted(folder.rglob("*.py")) if folder.is_dir() else [module]
             if files[0].exists():
                 row.append((name, files))
         rows.append(row)
     # The names for users lie below the command line.
-    rows.insert(1, [(TOP, [PACKAGE / "__init__.py", PACKAGE / "__init__.pyi"])])
+    rows.insert(2, [(TOP, [PACKAGE / "__init__.py", PACKAGE / "__init__.pyi"])])
     return [Part(name, k, tuple(files)) for k, row in enumerate(rows) for name, files in row]
 
 
@@ -75,6 +82,11 @@ def imported(path: Path) -> list[str]:
             continue
         for name in names:
             head, *rest = name.split(".")
+            if rest[:1] == [CORE]:
+                rest = rest[1:]
+                if (PACKAGE / CORE / rest[0]).exists() or rest[0].startswith("_"):
+                    found.append(rest[0])
+                continue
             # The version is there before any name for users.
             if head == TOP and rest != ["__version__"]:
                 below = bool(rest) and any(

@@ -17,10 +17,10 @@ import numpy as np
 import scipy
 
 import symgrad.special  # noqa: F401  # its records
-from symgrad._op import Composite, Map, Op, registry
-from symgrad._ops.np_common import DECLARED
-from symgrad._ops.np_refused import REFUSED
-from symgrad.scipy._fates import FATES, fate
+from symgrad._core.op import Composite, Map, Op, registry
+from symgrad._core.ops.np_common import DECLARED
+from symgrad._core.ops.np_refused import REFUSED
+from symgrad.scipy._coverage import FATES, fate
 
 PAGE = Path(__file__).with_name("coverage.md")
 

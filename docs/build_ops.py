@@ -19,16 +19,16 @@ import numpy as np
 import sympy as sp
 from scipy import special
 
-import symgrad._control
-import symgrad._ops
+import symgrad._core.control
+import symgrad._core.ops
 import symgrad.special
-from symgrad._graph import Input, Node, as_sympy, topological
-from symgrad._op import ArrayOp, Composite, Evidence, Map, Op, Words, registry
-from symgrad._ops.np_common import DECLARED
-from symgrad._reverse import pull_back
-from symgrad._schedule import schedule
-from symgrad._shapes import Dim
-from symgrad._trace import Traced, as_node, partials
+from symgrad._core.base._sizes import Dim
+from symgrad._core.graph import Input, Node, as_sympy, topological
+from symgrad._core.op import ArrayOp, Composite, Evidence, Map, Op, Words, registry
+from symgrad._core.ops.np_common import DECLARED
+from symgrad._core.program import schedule
+from symgrad._core.trace import Traced, as_node, partials
+from symgrad._core.transforms._reverse import pull_back
 from symgrad.errors import UnsupportedError
 
 PAGE = Path(__file__).with_name("ops.md")
@@ -120,7 +120,7 @@ def heading(module: ModuleType) -> str:
 def owners() -> dict[str, ModuleType]:
     """Return for each op and composite the module that defines it."""
     found: dict[str, ModuleType] = {}
-    for info in (*pkgutil.iter_modules(symgrad._ops.__path__, "symgrad._ops."),
+    for info in (*pkgutil.iter_modules(symgrad._core.ops.__path__, "symgrad._core.ops."),
                  *pkgutil.iter_modules(symgrad.special.__path__, "symgrad.special.")):  # fmt: skip
         module = importlib.import_module(info.name)
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))

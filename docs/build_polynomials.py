@@ -1,4 +1,4 @@
-"""Write ``symgrad/_lower/_simd_coefficients.py``: ``python docs/build_polynomials.py``.
+"""Write ``symgrad/_core/lowering/_simd_coefficients.py``: ``python docs/build_polynomials.py``.
 
 Polynomials close to minimax: weighted least squares at Chebyshev nodes in multiple precision.
 Each coefficient is rounded before the ones of higher powers are fitted to what is left, so that
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import mpmath as mp
 
-PATH = Path(__file__).parents[1] / "symgrad" / "_lower" / "_simd_coefficients.py"
+PATH = Path(__file__).parents[1] / "symgrad" / "_core" / "lowering" / "_simd_coefficients.py"
 NODES = 160
 DIGITS = 60
 

@@ -17,9 +17,10 @@ from unittest.mock import patch
 import numpy as np
 
 import symgrad as sg
-from symgrad import _reverse, _rewrite
-from symgrad._rewrite import IDENTITIES, SHORTCUTS, Identity, Reduced, Shortcut
-from symgrad._rewrite._matcher import Index
+from symgrad._core import rewrite as _rewrite
+from symgrad._core.rewrite import IDENTITIES, SHORTCUTS, Identity, Reduced, Shortcut
+from symgrad._core.rewrite._matcher import Index
+from symgrad._core.transforms import _reverse
 
 PAGE = Path(__file__).with_name("rewrites.md")
 Rule = Identity | Shortcut | Reduced

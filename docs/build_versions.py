@@ -31,13 +31,13 @@ SMOKE = [
     "tests/test_gufunc.py",
     "tests/test_inside_numba.py",
     "tests/test_kernels.py",
-    "tests/unit/compile/test_cache.py",
-    "tests/unit/lower/test_products.py",
-    "tests/unit/lower/test_simd.py",
+    "tests/unit/codegen/test_cache.py",
+    "tests/unit/lowering/test_products.py",
+    "tests/unit/lowering/test_simd.py",
     "tests/unit/runtime",
     "tests/unit/test_forks.py",
 ]
-#: What symgrad/_platform.py can take for absent.
+#: What symgrad/_core/base/_platform.py can take for absent.
 LACKS = "advice,fork,libmvec,limits,long,near,owners,structures,words"
 
 

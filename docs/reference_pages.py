@@ -16,7 +16,7 @@ import symgrad
 
 #: Classes of results, which are returned and not made, and the modules that they are in.
 RESULTS = {
-    "SparseFunction": "symgrad._api._sparse",
+    "SparseFunction": "symgrad._api._sparse_functions",
     "Report": "symgrad._verify._report",
     "Certificate": "symgrad._verify._certificate",
     "Formula": "symgrad._symbolic._formula",
@@ -24,7 +24,7 @@ RESULTS = {
     "Drawing": "symgrad._show._draw",
     "Paths": "symgrad._tensor._paths",
     "Levels": "symgrad._tensor._engine",
-    "Op": "symgrad._op._kinds",
+    "Op": "symgrad._core.op._kinds",
 }
 
 #: The members of each class that are not for users, inherited ones included.

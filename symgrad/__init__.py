@@ -4,11 +4,10 @@ The public names are declared in ``__init__.pyi``. Everything is imported when i
 ``import symgrad`` takes milliseconds.
 """
 
-from ._lazy import attach as _attach
-from ._lazy import late_module as _late_module
-
-__version__ = "0.1.0"
-
+from . import _providers as _providers
+from ._core.base._lazy_names import attach as _attach
+from ._core.base._lazy_names import late_module as _late_module
+from ._core.base._package import __version__ as __version__
 
 #: What there is here under names of JAX, autograd and SymPy.
 _INSTEAD = {

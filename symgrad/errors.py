@@ -41,8 +41,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from ._state import now as _now
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -97,17 +95,15 @@ class SymgradError(Exception):
     refuses = False
     #: The files and modules whose code ran around code that has hidden it.
     around: tuple[tuple[str, str], ...] = ()
-    #: Notes one that is made in a thread that is in no trace, in the trace of the value asked.
-    note_astray: ClassVar[Callable[[SymgradError], None]] = staticmethod(_nobody)
+    #: Notes one that is made, in the trace that runs.
+    note: ClassVar[Callable[[SymgradError], None]] = staticmethod(_nobody)
     #: Whether it comes of tracing one example of a batch, by which no example's numbers are known.
     of_batch = False
 
     def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)
         if self.refuses:  # whoever catches it may not be who it is for
-            refusals = _now().refusals
-            note = SymgradError.note_astray if refusals is None else refusals.note
-            note(self)
+            SymgradError.note(self)
 
 
 class TraceError(SymgradError, TypeError):

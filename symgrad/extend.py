@@ -39,8 +39,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ._graph import Node, as_sympy, topological
-from ._op import (
+from ._core.graph import Node, as_sympy, topological
+from ._core.op import (
     Builder,
     Code,
     Composed,
@@ -62,13 +62,13 @@ from ._op import (
     refuse,
     registry,
 )
-from ._op import composite as _enter_composite
-from ._op import define as _enter
-from ._op._facets import Facet
-from ._ops.np_common import as_array, is_traced
-from ._rewrite import ENTERED, Identity, Shortcut, leave
-from ._rewrite import enter as _enter_identity
-from ._trace import Traced, as_node
+from ._core.op import composite as _enter_composite
+from ._core.op import define as _enter
+from ._core.op._facets import Facet
+from ._core.ops.np_common import as_array, is_traced
+from ._core.rewrite import ENTERED, Identity, Shortcut, leave
+from ._core.rewrite import enter as _enter_identity
+from ._core.trace import Traced, as_node
 from .errors import DefinitionError
 
 __all__ = [

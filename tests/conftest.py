@@ -40,9 +40,9 @@ settings.register_profile("explore", max_examples=1000, print_blob=True, **_comm
 import numpy as np  # noqa: E402
 
 import symgrad as sg  # noqa: E402
-from symgrad._compile._cache import loaded_quickly  # noqa: E402
-from symgrad._op import Op, registry  # noqa: E402
-from symgrad._runtime import load_memory, load_pool  # noqa: E402
+from symgrad._core.codegen._cache import loaded_quickly  # noqa: E402
+from symgrad._core.op import Op, registry  # noqa: E402
+from symgrad._core.runtime import load_memory, load_pool  # noqa: E402
 
 # Tests run over all ops; tests/unit/test_late.py, in processes of its own, over who loads them.
 registry.complete()
@@ -107,7 +107,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _patient_simplification(monkeypatch: pytest.MonkeyPatch) -> None:
     """Formulas must not depend on how busy the machine is; the limit has tests of its own."""
     for limit in ("SECONDS", "NAMED", "WRITTEN"):
-        monkeypatch.setattr(f"symgrad._symbolic._patience.{limit}", 60.0)
+        monkeypatch.setattr(f"symgrad._symbolic._limits.{limit}", 60.0)
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +132,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def limit(**limits: float) -> None:
         for name, value in limits.items():
-            monkeypatch.setattr(f"symgrad._symbolic._patience.{name}", value)
+            monkeypatch.setattr(f"symgrad._symbolic._limits.{name}", value)
 
     return limit
 
@@ -237,14 +237,14 @@ def few_kernels(pytestconfig: pytest.Config) -> Iterator[None]:
 @pytest.fixture
 def written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave loops that Python has written out as they are: the test is about long programs."""
-    monkeypatch.setattr("symgrad._control._reroll.LONG", 1 << 60)
-    monkeypatch.setattr("symgrad._compile._function.words_of", lambda *_: None)  # found anew
+    monkeypatch.setattr("symgrad._core.control._reroll.LONG", 1 << 60)
+    monkeypatch.setattr("symgrad._dispatch._function.words_of", lambda *_: None)  # found anew
 
 
 @pytest.fixture
 def rolled_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make loops again of what Python has written out, of short programs, too."""
-    monkeypatch.setattr("symgrad._control._reroll.LONG", 60)
+    monkeypatch.setattr("symgrad._core.control._reroll.LONG", 60)
 
 
 @pytest.fixture(scope="session")

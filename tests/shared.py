@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._op import registry
-from symgrad._trace import flatten
+from symgrad._core.op import registry
+from symgrad._core.trace import flatten
 
 # ---------------------------------------------------------------- pages
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._op import registry
+from symgrad._core.op import registry
 from tests.shared import builder
 
 #: The op, the number of the real operand to differentiate by or None, the point.

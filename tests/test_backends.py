@@ -11,7 +11,7 @@ import pytest
 
 import symgrad as sg
 import symgrad.numpy as snp
-from symgrad._trace import flatten
+from symgrad._core.trace import flatten
 from symgrad.errors import ArgumentError
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import symgrad as sg
 import symgrad.torch as torch
-from symgrad._op import Evidence, registry
+from symgrad._core.op import Evidence, registry
 from symgrad.errors import ArgumentError, UnsupportedError
 
 UNARY = [

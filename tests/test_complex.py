@@ -16,8 +16,8 @@ from scipy import special
 import symgrad as sg
 import symgrad.numpy as snp
 import symgrad.scipy.special as sg_special
-from symgrad._op import Composite, registry
-from symgrad._trace import flatten
+from symgrad._core.op import Composite, registry
+from symgrad._core.trace import flatten
 from symgrad.errors import (
     ArgumentError,
     DegeneracyWarning,
@@ -174,7 +174,7 @@ COMPOSITES = {
     name: record
     for name, record in registry.composites.items()
     if record.functions
-    and record.function.__module__.startswith(("symgrad._ops.", "symgrad.special."))
+    and record.function.__module__.startswith(("symgrad._core.ops.", "symgrad.special."))
 }
 #: Bins have an order; NumPy takes complex ones and gives real numbers of a complex type.
 ORDERED = {"histogram_bin_edges"}

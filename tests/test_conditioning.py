@@ -11,7 +11,7 @@ import pytest
 import scipy.special as sc
 
 import symgrad as sg
-from symgrad._op import registry
+from symgrad._core.op import registry
 from symgrad.special.densities import stirling_error
 from tests.shared import condition
 

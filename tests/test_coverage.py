@@ -15,9 +15,9 @@ import scipy
 
 import symgrad as sg
 import symgrad.numpy as snp
-from symgrad._op import registry
+from symgrad._core.op import registry
 from symgrad.errors import SymgradError
-from symgrad.scipy._fates import FATES
+from symgrad.scipy._coverage import FATES
 from tests.shared import builder
 
 DOCS = Path(__file__).parents[1] / "docs"

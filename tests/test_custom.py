@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import registry
+from symgrad._core.op import registry
 from symgrad.errors import ArgumentError, DefinitionError, ShapeError
 from tests.shared import pulled, pushed
 

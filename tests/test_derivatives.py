@@ -22,8 +22,8 @@ import scipy.special
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Composite, Evidence, Map, Op, Partials, Products, Words, registry
-from symgrad._trace import flatten
+from symgrad._core.op import Composite, Evidence, Map, Op, Partials, Products, Words, registry
+from symgrad._core.trace import flatten
 from symgrad.errors import SymgradError, UnsupportedError
 from symgrad.special.records import ORDER
 from tests.samples import samples_of
@@ -60,7 +60,7 @@ def differentiable(record: Op | Composite) -> bool:
         record.differentiable
         and bool(record.functions)
         and record.convention != "writes into its argument"
-        and record.function.__module__.startswith(("symgrad._ops.", "symgrad.special."))
+        and record.function.__module__.startswith(("symgrad._core.ops.", "symgrad.special."))
     )
 
 

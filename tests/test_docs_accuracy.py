@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._op import Code, Evidence, Instr, Intrinsic, Libm, registry
+from symgrad._core.op import Code, Evidence, Instr, Intrinsic, Libm, registry
 from tests.shared import builder
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -35,7 +35,7 @@ for name, text in BLOCKS:
 """
 
 CHECK = """
-from symgrad._op import registry
+from symgrad._core.op import registry
 g = registry.ops["Gudermannian"]
 x = np.array([-30.0, 0.0, 1.0, 800.0])
 with np.errstate(over="ignore"):

@@ -14,7 +14,7 @@ import scipy.special
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Evidence, Op, registry
+from symgrad._core.op import Evidence, Op, registry
 from tests.shared import builder
 
 DOCS = Path(__file__).parents[1] / "docs"

@@ -15,7 +15,7 @@ import pytest
 import scipy.special as special
 
 import symgrad as sg
-from symgrad._op import registry
+from symgrad._core.op import registry
 from symgrad.errors import ArgumentError, UnsupportedError
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

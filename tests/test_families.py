@@ -13,7 +13,7 @@ import scipy.special as sc
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Evidence, Map, Op, registry
+from symgrad._core.op import Evidence, Map, Op, registry
 from symgrad.special import normal
 
 FAMILIES = [op for op in registry.ops.values() if isinstance(op, Map) and op.orders]

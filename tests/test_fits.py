@@ -15,7 +15,7 @@ import pytest
 import scipy.special as sc
 
 import symgrad as sg
-from symgrad._op import registry
+from symgrad._core.op import registry
 from symgrad.special.tables import TABLES, fitted
 
 SCRIPT = Path(__file__).parents[1] / "docs" / "build_fits.py"

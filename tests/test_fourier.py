@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._op import registry
+from symgrad._core.op import registry
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedError
 from tests.samples import samples_of
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("few_kernels")
 TRANSFORMS = {
     name: record
     for name, record in registry.composites.items()
-    if record.function.__module__ == "symgrad._ops.np_fft"
+    if record.function.__module__ == "symgrad._core.ops.np_fft"
 }
 
 

@@ -19,7 +19,7 @@ import pytest
 import scipy.special as sc
 
 import symgrad as sg
-from symgrad._trace import flatten
+from symgrad._core.trace import flatten
 from symgrad.errors import ArgumentError, DTypeError, ShapeError, TraceError
 
 BACKENDS = ["numpy", "llvm"]

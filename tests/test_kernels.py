@@ -23,7 +23,7 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 import symgrad as sg
-from symgrad._op import (
+from symgrad._core.op import (
     Code,
     Cython,
     Libm,

@@ -22,7 +22,7 @@ import scipy.stats
 import symgrad as sg
 import symgrad.numpy as snp
 import symgrad.scipy as ssp
-from symgrad._op import registry
+from symgrad._core.op import registry
 from symgrad.errors import DTypeError, TraceError, UnsupportedError
 from symgrad.scipy import interpolate as si
 from symgrad.scipy import linalg, special, stats

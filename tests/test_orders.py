@@ -13,7 +13,7 @@ import scipy.special as sc
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Evidence, Map, registry
+from symgrad._core.op import Evidence, Map, registry
 
 # ---------------------------------------------------------------- what is not known
 

@@ -11,7 +11,7 @@ import scipy.special as sc
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Evidence, registry
+from symgrad._core.op import Evidence, registry
 from tests.shared import condition
 
 rng = np.random.default_rng(0)

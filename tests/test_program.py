@@ -20,8 +20,8 @@ import scipy.special as special
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Code, Composed, Composite, Evidence, Map, Op, Real, define, registry
-from symgrad._trace import flatten
+from symgrad._core.op import Code, Composed, Composite, Evidence, Map, Op, Real, define, registry
+from symgrad._core.trace import flatten
 from symgrad.errors import (
     ArgumentError,
     CycleError,

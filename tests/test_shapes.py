@@ -12,7 +12,7 @@ import scipy.special as sc
 import scipy.stats
 
 import symgrad as sg
-from symgrad._op import registry
+from symgrad._core.op import registry
 
 DIGITS = 50
 

@@ -15,7 +15,7 @@ from scipy.spatial.distance import pdist
 
 import symgrad as sg
 import symgrad.numpy as snp
-from symgrad._trace import flatten
+from symgrad._core.trace import flatten
 from symgrad.errors import UnsupportedError
 
 Case = tuple[Callable[..., Any], int]  # a function of a vector, and its traces

@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sps
 
 import symgrad as sg
-from symgrad._op import registry
-from symgrad._trace import flatten
+from symgrad._core.op import registry
+from symgrad._core.trace import flatten
 from symgrad.errors import (
     ArgumentError,
     OutOfMemoryError,

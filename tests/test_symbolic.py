@@ -15,7 +15,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 import symgrad as sg
 import symgrad.scipy.special as scipy_special
 from symgrad import derivative, latex, symbolic
-from symgrad._op import registry
+from symgrad._core.op import registry
 from symgrad.errors import ArgumentError, UnsupportedError
 
 X, A, B = np.array([0.3, 1.7, -0.6]), np.arange(12.0).reshape(4, 3) - 5, np.ones((3, 2))

@@ -16,7 +16,7 @@ import sympy as sp
 
 import symgrad as sg
 import symgrad.torch as torch
-from symgrad._op import Evidence, registry
+from symgrad._core.op import Evidence, registry
 from symgrad.errors import (
     ArgumentError,
     BackwardError,

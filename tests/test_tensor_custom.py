@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 import symgrad as sg
 import symgrad.torch as torch
-from symgrad._op import registry
+from symgrad._core.op import registry
 from tests.shared import pulled, pushed
 
 X = np.array([0.1, 0.2, 0.3])

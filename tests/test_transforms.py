@@ -14,8 +14,8 @@ import scipy.special
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Composite, Evidence, Op, Words, registry
-from symgrad._trace import flatten
+from symgrad._core.op import Composite, Evidence, Op, Words, registry
+from symgrad._core.trace import flatten
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedError
 from tests.samples import samples_of
 from tests.shared import called, of_arrays

@@ -16,7 +16,7 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad import verify
-from symgrad._op import Evidence, Linear, Op, Partials, Words, registry
+from symgrad._core.op import Evidence, Linear, Op, Partials, Words, registry
 from symgrad.errors import ArgumentError, VerificationError
 
 X = np.array([0.3, 1.7, -0.6, 2.2])

@@ -95,7 +95,7 @@ def test_identities_are_told_from_samples() -> None:
 
 
 def test_a_wrong_rule_is_found_with_its_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    from symgrad._op import Partials, registry
+    from symgrad._core.op import Partials, registry
 
     op = registry.ops["Sinh"]
     wrong = Partials(lambda y, x: (np.cosh(x) + 1e-9,))

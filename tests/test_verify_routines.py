@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._op import Evidence, Linear, Products, registry
+from symgrad._core.op import Evidence, Linear, Products, registry
 from symgrad.errors import (
     ArgumentError,
     DegeneracyWarning,

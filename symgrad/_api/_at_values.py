@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .._compile import Function, R
-from .._state import now
+from .._core.base._state import now
+from .._dispatch import Function, R
 from ..errors import ArgumentError
+from ._argnums import as_floats
 from ._bodies import grad_body, jet_body, jvp_body, vjp_body
-from ._lent import kept_by, lend_again
+from ._kept_functions import kept_by, lend_again
 from ._transforms import check_function, compile, made
-from ._wrt import as_floats
 
 
 def remembered(f: Callable[..., Any], maker: Callable[..., Function], *more: Any) -> Function:

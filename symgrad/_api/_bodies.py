@@ -15,15 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from .._broadcast import show
-from .._forward import push_forward
-from .._graph import Literal, Node
-from .._options import shown
-from .._reverse import pull_back
-from .._series import Series
-from .._trace import Complex, Traced, Tree, as_node, collect, flatten_traced, require_traced
+from .._core.base._argument_checks import shown
+from .._core.base._broadcast import show
+from .._core.graph import Literal, Node
+from .._core.trace import Complex, Traced, Tree, as_node, collect, flatten_traced, require_traced
+from .._core.trace._traced import zeros_like
+from .._core.transforms._forward import push_forward
+from .._core.transforms._reverse import pull_back
+from .._core.transforms._series import Series
 from ..errors import ArgumentError
-from ._opened import (
+from ._argnums import Keys, positions_of
+from ._opening import (
     Opened,
     conjugated,
     filled,
@@ -33,9 +35,7 @@ from ._opened import (
     or_float_zero,
     values_of,
     widths_of,
-    zeros_like,
 )
-from ._wrt import Keys, positions_of
 
 
 def scalar_of(result: Any, name: str, holomorphic: bool) -> Any:

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._compile import adapted
-from .._compile._captures import Captures
-from .._control import straight
-from .._options import refuse_kernel
-from .._schedule import concrete
-from .._signals import foreseen
-from .._state import within
-from .._trace import (
+from .._capture._captures import Captures
+from .._core.base._argument_checks import refuse_kernel
+from .._core.base._signals import foreseen
+from .._core.base._state import within
+from .._core.control import straight
+from .._core.program import concrete
+from .._core.trace import (
     Examples,
     Graph,
     Tree,
@@ -32,6 +31,7 @@ from .._trace import (
     signature_of,
     trace,
 )
+from .._dispatch import adapted
 from ..errors import ArgumentError
 from ._equalities import beside_points
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._ops import callback
-from .._options import as_text
-from .._state import now
-from .._trace import argument_name, is_value
+from .._core.base._argument_checks import as_text
+from .._core.base._state import now
+from .._core.ops import callback
+from .._core.trace import argument_name, is_value
 from ..errors import ArgumentError
 from ._custom import custom_jvp
 

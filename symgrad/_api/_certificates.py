@@ -14,12 +14,12 @@ import sympy as sp
 from sympy.core.function import ArgumentIndexError
 
 from .. import __version__
-from .._graph import Node, as_sympy, topological
-from .._rewrite import rewrite
-from .._schedule import schedule
-from .._schedule._json import to_json
+from .._core.graph import Node, as_sympy, topological
+from .._core.program import schedule
+from .._core.program._json import to_json
+from .._core.rewrite import rewrite
+from .._core.trace import substitute
 from .._symbolic import Patience, plain_condition, text
-from .._trace import substitute
 from .._verify import (
     Certificate,
     Cost,

@@ -10,14 +10,14 @@ from typing import Any, Generic
 
 import numpy as np
 
-from .._compile import R
-from .._control import ByPullback, ByTangent, Slopes, build_custom
-from .._control._values import Values
-from .._op import registry
-from .._options import as_count, as_function
-from .._pickles import Travels
-from .._state import now
-from .._trace import Traced, flatten
+from .._core.base._argument_checks import as_count, as_function
+from .._core.base._pickling import Travels
+from .._core.base._state import now
+from .._core.control import ByPullback, ByTangent, Slopes, build_custom
+from .._core.control._values import Values
+from .._core.op import registry
+from .._core.trace import Traced, flatten
+from .._dispatch import R
 from ..errors import ArgumentError
 
 

@@ -12,13 +12,13 @@ import numpy as np
 import sympy as sp
 from sympy.printing.numpy import NumPyPrinter
 
-from .._late import special
-from .._op import Code, Composed, Emit, Evidence, Map, Op, Partials, Real, Words, registry
-from .._op import define as define_op
-from .._options import as_items, as_text, shown
-from .._runtime import bind_function
-from .._shapes import as_expr
-from .._trace import evaluate
+from .._core.base._argument_checks import as_items, as_text, shown
+from .._core.base._scipy_names import special
+from .._core.base._sizes import as_expr
+from .._core.op import Code, Composed, Emit, Evidence, Map, Op, Partials, Real, Words, registry
+from .._core.op import define as define_op
+from .._core.runtime import bind_function
+from .._core.trace import evaluate
 from ..errors import ArgumentError, DefinitionError
 
 

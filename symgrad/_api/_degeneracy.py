@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._graph import Node, warn_user
-from .._op import Ties
-from .._shapes import dim_product, hint
-from .._state import now
-from .._trace import EnclosedError, Examples
+from .._core.base._sizes import dim_product, hint
+from .._core.base._state import now
+from .._core.graph import Node, warn_user
+from .._core.op import Ties
+from .._core.trace import EnclosedError, Examples
 from ..errors import DegeneracyWarning
 
 #: Decompositions of so many numbers are computed once more, to look at.

@@ -21,16 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._batch import batch
-from .._control import Branch, Loop, inlined, straight
-from .._control._parts import project
-from .._graph import Body, Input, Literal, Node, rebuilt, remade, topological, warn_user
-from .._op import PROJECTIONS, Bodied, registry
-from .._reverse import pull_back
-from .._series import Series
-from .._shapes import as_size
-from .._state import now
-from .._trace import (
+from .._core.base._sizes import as_size
+from .._core.base._state import now
+from .._core.control import Branch, Loop, inlined, straight
+from .._core.control._fields import project
+from .._core.graph import Body, Input, Literal, Node, rebuilt, remade, topological, warn_user
+from .._core.op import PROJECTIONS, Bodied, registry
+from .._core.trace import (
     Examples,
     Traced,
     Tree,
@@ -39,6 +36,9 @@ from .._trace import (
     known_number,
     substitute,
 )
+from .._core.transforms._batch import batch
+from .._core.transforms._reverse import pull_back
+from .._core.transforms._series import Series
 from ..errors import EqualityWarning, SymgradError, UnsupportedError
 from ._custom import custom_jvp, stop_gradient
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .._graph import Input
+from .._core.graph import Input
 from .._show import Derivation, Explanation, derivation
 from .._symbolic import Formula, Patience, formula_of
 from ..errors import ArgumentError, UnsupportedError

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from .._compile import Function, c_names
+from .._core.base._argument_checks import as_path, refuse_kernel
+from .._dispatch import Function, c_names
 from .._export import c_source
-from .._options import as_path, refuse_kernel
 from ..errors import ArgumentError
 from ._transforms import compile
 

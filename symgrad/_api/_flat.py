@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._options import shown
-from .._trace import Tree, flatten
+from .._core.base._argument_checks import shown
+from .._core.trace import Tree, flatten
 from ..errors import ArgumentError, DTypeError, ShapeError
 
 

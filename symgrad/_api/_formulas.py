@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Input, warn_user
-from .._options import shown
+from .._core.base._argument_checks import shown
+from .._core.graph import Input, warn_user
+from .._core.trace import Tree
 from .._show import derived, paths
 from .._symbolic import (
     Elements,
@@ -25,11 +26,10 @@ from .._symbolic import (
     sympy_depth,
 )
 from .._symbolic import latex as latex_of
-from .._trace import Tree
 from ..errors import ArgumentError, SimplificationWarning
 from ._call import Call, arrays_read_by
-from ._sparse import SparseFunction
-from ._sparse_read import blocks_formula
+from ._sparse_blocks import blocks_formula
+from ._sparse_functions import SparseFunction
 
 
 def symbolic(f: Callable[..., Any], *args: Any) -> Any:

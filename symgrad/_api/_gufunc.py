@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from .._compile import Function, loaded
-from .._options import as_items, as_text
-from .._pickles import call_again
-from .._runtime import origin_of, structures, universal
-from .._shapes import as_dim
+from .._core.base._argument_checks import as_items, as_text
+from .._core.base._pickling import call_again
+from .._core.base._sizes import as_dim
+from .._core.runtime import origin_of, structures, universal
+from .._dispatch import Function, loaded
 from ..errors import ArgumentError, UnsupportedError
 from ._gufunc_rows import Axes, Rows
 from ._gufunc_traced import Core, check_results, results_of, written

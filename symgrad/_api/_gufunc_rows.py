@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .._compile import Call, Function, Given, Specialization
-from .._runtime import MISS
-from .._signals import foreseen
-from .._state import PLAIN, now
-from .._trace import SHORT_LAST_AXIS, flatten
-from ._control import fori_loop, scan
+from .._core.base._signals import foreseen
+from .._core.base._state import PLAIN, now
+from .._core.runtime import MISS
+from .._core.trace import SHORT_LAST_AXIS, flatten
+from .._dispatch import Call, Function, Given, Specialization
+from .._syntax._control import fori_loop, scan
 from ._transforms import compile
 
 #: The core axes of each operand, by name.

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._broadcast import broadcast, is_one, normalize_axis
-from .._ops.np_common import dims
-from .._shapes import Dimension, Shape, hint, same
-from .._trace import Complex, Traced, flatten, require_traced
-from .._trace._bind import kind_of
+from .._core.base._broadcast import broadcast, is_one, normalize_axis
+from .._core.base._sizes import Dimension, Shape, hint, same
+from .._core.ops.np_common import dims
+from .._core.trace import Complex, Traced, flatten, require_traced
+from .._core.trace._bind import kind_of
+from .._syntax._control import fori_loop, scan
 from ..errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
-from ._control import fori_loop, scan
 from ._vmap import vmap_body
 
 #: The core axes of each operand, by name, with a question mark where an axis may be missing.

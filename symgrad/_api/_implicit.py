@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._control import close
-from .._graph import Input
-from .._rewrite import rewrite
-from .._state import within_body
-from .._trace import Traced, as_node, require_traced, substitute
+from .._core.base._state import within_body
+from .._core.control import close
+from .._core.graph import Input
+from .._core.rewrite import rewrite
+from .._core.trace import Traced, as_node, require_traced, substitute
 from ..errors import ArgumentError, ShapeError
 from ._at_values import jvp
 from ._custom import custom_jvp, stop_gradient

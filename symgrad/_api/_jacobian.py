@@ -14,20 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from .._batch import batch
-from .._forward import push_forward, with_limits
-from .._graph import Literal, Node, topological, warn_user
-from .._lanes import added_up, memory, places_throughout
-from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
-from .._ops.regions import whole
-from .._options import as_word
-from .._reverse import pull_back
-from .._rewrite import rewrite
-from .._shapes import as_dim, as_size, dim_product, guard, hint, recording, same
-from .._trace import Complex, Traced, as_node, close_conditions, collect, fresh, substitute
+from .._core.base._argument_checks import as_word
+from .._core.base._sizes import as_dim, as_size, dim_product, guard, hint, recording, same
+from .._core.graph import Literal, Node, topological, warn_user
+from .._core.ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
+from .._core.ops.regions import whole
+from .._core.rewrite import rewrite
+from .._core.trace import Complex, Traced, as_node, close_conditions, collect, fresh, substitute
+from .._core.trace._traced import zeros_like
+from .._core.transforms._batch import batch
+from .._core.transforms._forward import push_forward, with_limits
+from .._core.transforms._reverse import pull_back
+from .._sparse import added_up, memory, places_throughout
 from ..errors import ArgumentError, OutOfMemoryError, SparsityWarning
-from ._opened import Opened, enumerated, or_float_zero, widths_of, zeros_like
-from ._wrt import Keys, positions_of
+from ._argnums import Keys, positions_of
+from ._opening import Opened, enumerated, or_float_zero, widths_of
 
 #: Up to this many columns or rows are written out one by one.
 UNROLL = 32

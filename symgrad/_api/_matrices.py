@@ -7,15 +7,15 @@ from typing import Any, Literal, overload
 
 from numpy.typing import NDArray
 
-from .._compile import Arrays, Differentiable, Function, P, S, Ufunc
-from .._options import as_flag, as_word
+from .._core.base._argument_checks import as_flag, as_word
+from .._dispatch import Arrays, Differentiable, Function, P, S, Ufunc
 from ..errors import ArgumentError
+from ._argnums import Keys, Names, keys_of, real_arguments
 from ._bodies import grad_body
 from ._jacobian import jacobian_body
-from ._sparse import SparseFunction
 from ._sparse_body import sparse_body
+from ._sparse_functions import SparseFunction
 from ._transforms import asked, check_function, made
-from ._wrt import Keys, Names, keys_of, real_arguments
 
 
 @overload

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .._options import as_function, as_items, as_number, refuse_kernel, shown
-from .._pickles import call_again
-from .._trace import Tree, flatten
+from .._core.base._argument_checks import as_function, as_items, as_number, refuse_kernel, shown
+from .._core.base._pickling import call_again
+from .._core.trace import Tree, flatten
 from ..errors import ArgumentError, ShapeError
 from ._at_values import remembered
 from ._flat import Flat, as_vector, limits_of
 from ._ipopt import solve
-from ._lent import Lent, lend
+from ._kept_functions import Lent, lend
 from ._nlp_functions import (
     Nest,
     SparseValues,

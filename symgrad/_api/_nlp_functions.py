@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .._ops.np_common import as_array
-from .._shapes import as_dim, hint
-from .._trace import Tree, flatten
+from .._core.base._sizes import as_dim, hint
+from .._core.ops.np_common import as_array
+from .._core.trace import Tree, flatten
 from ..errors import ShapeError
 from ._flat import Flat
 from ._matrices import hessian, jacobian

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Literal, Node, warn_user
-from .._lanes import (
+from .._core.base._sizes import as_size, dim_product, guard, hint, recording
+from .._core.graph import Literal, Node, warn_user
+from .._core.op import PROJECTIONS, Words
+from .._core.trace import Traced, as_node, collect, require_traced
+from .._sparse import (
     Block,
     Found,
     blocks_of,
@@ -18,14 +21,11 @@ from .._lanes import (
     selected,
     structure_of,
 )
-from .._op import PROJECTIONS, Words
-from .._shapes import as_size, dim_product, guard, hint, recording
-from .._trace import Traced, as_node, collect, require_traced
+from .._sparse._colours import Behind, Compressed, known_entries
+from .._sparse._plan import Entries, Layout
 from ..errors import ArgumentError, SparsityWarning
-from ._colours import Behind, Compressed, known_entries
-from ._opened import Opened, enumerated, or_float_zero, widths_of
-from ._plan import Entries, Layout
-from ._wrt import Keys, positions_of
+from ._argnums import Keys, positions_of
+from ._opening import Opened, enumerated, or_float_zero, widths_of
 
 
 def sparse_body(

@@ -11,19 +11,19 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from .._compile import Differentiable, Function, P, R, Ufunc, X
-from .._op import registry
-from .._options import as_flag, refuse_kernel
-from .._state import PLAIN, now
+from .._core.base._argument_checks import as_flag, refuse_kernel
+from .._core.base._state import PLAIN, now
+from .._core.op import registry
+from .._dispatch import Differentiable, Function, P, R, Ufunc, X
+from .._syntax._control_flow import Flow
+from .._syntax._control_syntax import converted
+from .._syntax._raise_masks import raising
 from ..errors import ArgumentError
+from ._argnums import Keys, Names, keys_of, real_arguments
 from ._bodies import grad_body
-from ._control_flow import Flow
-from ._control_syntax import converted
-from ._lent import kept_by
-from ._raised import raising
-from ._sparse import SparseFunction
+from ._kept_functions import kept_by
+from ._sparse_functions import SparseFunction
 from ._vmap import one_by_one, vmap_body
-from ._wrt import Keys, Names, keys_of, real_arguments
 
 
 def check_function(function: Any, name: str) -> None:

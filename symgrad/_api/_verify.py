@@ -10,17 +10,17 @@ from typing import Any, overload
 import numpy as np
 import sympy as sp
 
-from .._graph import Node
-from .._options import as_count, as_number
-from .._schedule import Program
-from .._state import within
-from .._trace import Traced, as_node, substitute
+from .._core.base._argument_checks import as_count, as_number
+from .._core.base._state import within
+from .._core.graph import Node
+from .._core.program import Program
+from .._core.trace import Traced, as_node, substitute
 from .._verify import Certificate, Report, certify
 from ..errors import ArgumentError, DataError, VerificationError
 from ._call import Call
 from ._certificates import certificate, mean
-from ._sparse import SparseFunction
-from ._sparse_read import sparse_problem
+from ._sparse_blocks import sparse_problem
+from ._sparse_functions import SparseFunction
 from ._verify_kernels import Kernels, chosen_leaves, problem_of
 
 Interval = tuple[float, float]

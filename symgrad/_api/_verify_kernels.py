@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._compile import Function
-from .._graph import Node
-from .._trace import Traced, collect, flatten, is_complex
+from .._core.graph import Node
+from .._core.trace import Traced, collect, flatten, is_complex
+from .._dispatch import Function
 from .._verify import Problem
 from ..errors import ArgumentError, UnsupportedError
 from ._at_values import vjp

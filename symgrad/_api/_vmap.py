@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .._broadcast import show
-from .._control import batch_examples
-from .._forks import late_module
-from .._graph import Input, Node
-from .._shapes import Dimension, as_size, same
-from .._signals import foreseen
-from .._state import now, repeating, within
-from .._trace import (
+from .._core.base._broadcast import show
+from .._core.base._providers import provided
+from .._core.base._signals import foreseen
+from .._core.base._sizes import Dimension, as_size, same
+from .._core.base._state import now, repeating, within
+from .._core.control import batch_examples
+from .._core.graph import Input, Node
+from .._core.trace import (
     Traced,
     Tree,
     argument_name,
@@ -25,9 +25,9 @@ from .._trace import (
     flatten_traced,
     require_traced,
 )
-from .._trace._examples import attempt
+from .._core.trace._decisions import attempt
 from ..errors import ArgumentError, ShapeError, SymgradError, TraceError
-from ._opened import widths_of
+from ._opening import widths_of
 
 Axes = Any  # an int, None, or a tuple of them, one for each argument
 
@@ -138,7 +138,7 @@ def _traced(
 def _followed(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], error: TraceError
 ) -> tuple[list[Node], Tree, list[Any]]:
-    followed = late_module("symgrad._api._control_flow").Following()
+    followed = provided("following")
     try:
         with within(followed=followed):
             return collect(followed.outermost(function)(*args, **kwargs))

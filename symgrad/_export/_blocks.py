@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .._control import Branch, Loop
-from .._graph import Body, Constant, Node
-from .._op import PROJECTIONS, Bodied, Code, Cython, Words
-from .._pipeline import portable
-from .._schedule import Program, schedule
-from .._shapes import as_expr, dim_product
+from .._core._pipeline import portable
+from .._core.base._sizes import as_expr, dim_product
+from .._core.control import Branch, Loop
+from .._core.graph import Body, Constant, Node
+from .._core.op import PROJECTIONS, Bodied, Code, Cython, Words
+from .._core.program import Program, schedule
 from ..errors import UnsupportedError
 from ._instructions import C99, TYPES, Writer, bare
 from ._loops import Loops, index_text, kept_steps

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from .._graph import Constant, Node, topological
-from .._lower._sizes import computed, sizes_of, unsure
-from .._schedule import Program
-from .._shapes import MOST_BYTES
+from .._core.base._sizes import MOST_BYTES
+from .._core.graph import Constant, Node, topological
+from .._core.lowering._sizes import computed, sizes_of, unsure
+from .._core.program import Program
 from ._blocks import Block, Memory, legal_program
 from ._instructions import TYPES, Writer, constant, number_text
 from ._loops import kept_steps

@@ -13,11 +13,11 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.printing.c import C99CodePrinter
 
-from .._broadcast import aligned
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
-from .._op import ArrayOp, Placing, Reader, Readers, Reduce, Scan
-from .._shapes import Shape, as_expr
-from .._spell import fraction_of
+from .._core.base._broadcast import aligned
+from .._core.base._size_text import fraction_of
+from .._core.base._sizes import Shape, as_expr
+from .._core.graph import Constant, Input, Iota, Literal, Node, SizeOf
+from .._core.op import ArrayOp, Placing, Reader, Readers, Reduce, Scan
 from ..errors import UnsupportedError
 from ._instructions import TYPES, Writer, bare, constant, map_text
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._graph import Node
-from .._options import as_text
-from .._schedule import Program
+from .._core.base._argument_checks import as_text
+from .._core.graph import Node
+from .._core.program import Program
 from ..errors import ArgumentError
 from ._instructions import MATH, TYPES
 from ._loops import index_text

@@ -14,10 +14,10 @@ from typing import Any
 
 import sympy as sp
 
-from .._graph import Input, Node
-from .._op import Words
-from .._schedule import schedule
-from .._shapes import as_expr
+from .._core.base._sizes import as_expr
+from .._core.graph import Input, Node
+from .._core.op import Words
+from .._core.program import schedule
 from .._symbolic import (
     Elements,
     Equation,

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._compile import Function
-from .._graph import Constant, Input, Literal, Node
-from .._schedule import Program, schedule, shape_text
-from .._schedule._run import computed
-from .._spell import Operand
-from .._trace import flatten
+from .._core.base._size_text import Operand
+from .._core.graph import Constant, Input, Literal, Node
+from .._core.program import Program, schedule, shape_text
+from .._core.program._run import computed
+from .._core.trace import flatten
+from .._dispatch import Function
 from ._graph_view import (
     Link,
     Vertex,

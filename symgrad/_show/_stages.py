@@ -16,19 +16,19 @@ from dataclasses import dataclass
 from itertools import chain, combinations_with_replacement, product
 from typing import Any, NamedTuple, TextIO
 
-from .._compile import Function
-from .._compile._progress import Clock
-from .._compile._specialization import Specialization
-from .._graph import Input, Node, topological
-from .._lower._plan import Nest, Plan, plan
-from .._options import as_flag, refuse_kernel, shown
-from .._pipeline import SIMPLIFYING, Pass, Roots, legal, lower, lowering, through
-from .._rewrite import RULES, rewrite
-from .._runtime import structures, vector_math_default
-from .._schedule import Program, guard_texts, schedule, shape_text
-from .._state import within
+from .._core._pipeline import SIMPLIFYING, Pass, Roots, legal, lower, lowering, through
+from .._core.base._argument_checks import as_flag, refuse_kernel, shown
+from .._core.base._state import within
+from .._core.graph import Input, Node, topological
+from .._core.lowering._plan import Nest, Plan, plan
+from .._core.program import Program, guard_texts, schedule, shape_text
+from .._core.rewrite import RULES, rewrite
+from .._core.runtime import structures, vector_math_default
+from .._core.trace import Graph, flatten
+from .._dispatch import Function
+from .._dispatch._progress import Clock
+from .._dispatch._specialization import Specialization
 from .._symbolic import formula_of
-from .._trace import Graph, flatten
 from ..errors import ArgumentError, UnsupportedError
 
 #: Lines of code shown of one function, and functions shown.

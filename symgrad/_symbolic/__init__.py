@@ -1,6 +1,7 @@
 """Formulas of graphs: index notation, matrix notation, derivatives, and their readable form."""
 
 from ._binders import Sum
+from ._bound_functions import Over
 from ._cases import plain_condition
 from ._constants import readable_number, refuse_large_numbers
 from ._deltas import resolve
@@ -16,9 +17,8 @@ from ._element import Elements, element_symbol, indexed, is_condition, sympy_dep
 from ._equation import Equation, Variable, equation_of, left_latex, left_mathml, left_text
 from ._formula import Formula
 from ._html import STYLE, line, mathml
-from ._named import index_symbols, rename_bound
-from ._over import Over
-from ._patience import LATE, Patience
+from ._limits import LATE, Patience
+from ._names import index_symbols, rename_bound
 from ._printing import beside, latex, ordered, text
 from ._reading import formula_of
-from ._shorter import simplified
+from ._shortening import simplified

@@ -9,14 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 import sympy as sp
 
-from .._graph import Constant, Input, Node, topological
-from .._shapes import as_expr
+from .._core.base._sizes import as_expr
+from .._core.graph import Constant, Input, Node, topological
 from ._binders import as_sympy
 from ._deltas import resolve
 from ._element import Elements, indexed, is_condition, with_lengths
-from ._named import index_symbols, rename_bound
-from ._patience import Patience
-from ._shorter import simplified
+from ._limits import Patience
+from ._names import index_symbols, rename_bound
+from ._shortening import simplified
 
 Ranges = dict[sp.Symbol, tuple[Any, Any]]
 

@@ -14,16 +14,16 @@ from typing import Any
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from .._broadcast import aligned
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
-from .._op import ArrayOp, Readers, Words
+from .._core.base._broadcast import aligned
+from .._core.base._sizes import Shape, as_expr
+from .._core.graph import Constant, Input, Iota, Literal, Node, SizeOf
+from .._core.op import ArrayOp, Readers, Words
 from .._parse import MAX_POWER_BITS, power_bits
-from .._shapes import Shape, as_expr
 from ..errors import UnsupportedError
 from ._binders import cases, hides_cases, replaced, unevaluated
+from ._bound_functions import BY_NAME, AllOver, AnyOver
 from ._constants import as_formula, exact_number, readable_number
-from ._over import BY_NAME, AllOver, AnyOver
-from ._patience import INSTEAD
+from ._limits import INSTEAD
 
 Key = tuple[Node, tuple[Any, ...]]
 

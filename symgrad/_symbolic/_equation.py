@@ -15,11 +15,11 @@ from ._binders import as_sympy, unevaluated
 from ._element import is_condition
 from ._forms import without_signs
 from ._html import mathml
+from ._limits import Patience
 from ._matrix import matrix_notation
-from ._named import Named, plain_positions
+from ._names import Named, plain_positions
 from ._naming import named_parts
 from ._notation import rank
-from ._patience import Patience
 from ._printing import latex, subscripted, text
 
 

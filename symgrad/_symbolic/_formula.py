@@ -16,9 +16,9 @@ import sympy as sp
 
 from ._equation import Equation, inside, left_latex, left_mathml, left_text, uses_arrays
 from ._html import STYLE, aligned, mathml
-from ._named import PLACES, Named
+from ._limits import LATE
+from ._names import PLACES, Named
 from ._naming import NAMES
-from ._patience import LATE
 from ._printing import beside, latex, text, words_latex
 
 

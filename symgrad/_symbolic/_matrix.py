@@ -17,8 +17,8 @@ import sympy as sp
 from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import Boolean
 
+from ._bound_functions import DetOver, Entry, LogDetOver, OfMatrix, Over
 from ._notation import Array, Det, Diag, Diagonal, Eye, Inverse, LogDet, Norm, Ones, T, rank
-from ._over import DetOver, Entry, LogDetOver, OfMatrix, Over
 from ._products import (
     collected,
     diagonal_of,

@@ -14,7 +14,9 @@ import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 
 from ._binders import rebuilt
-from ._named import (
+from ._bound_functions import Entry, OfMatrix
+from ._limits import Patience
+from ._names import (
     PLACES,
     Named,
     Sizes,
@@ -27,9 +29,7 @@ from ._named import (
     own_indices,
     rename_bound,
 )
-from ._over import Entry, OfMatrix
-from ._patience import Patience
-from ._shorter import DEGREE, large_powers
+from ._shortening import DEGREE, large_powers
 
 #: Names for what is repeated, in the order in which they are given.
 NAMES = "strvqzghd"

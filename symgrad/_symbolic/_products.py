@@ -6,6 +6,7 @@ from typing import Any
 
 import sympy as sp
 
+from ._bound_functions import even
 from ._forms import common_factor
 from ._notation import (
     Array,
@@ -21,7 +22,6 @@ from ._notation import (
     Trace,
     rank,
 )
-from ._over import even
 
 
 def transposed(e: Any) -> Any:

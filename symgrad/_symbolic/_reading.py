@@ -14,8 +14,8 @@ from typing import Any
 
 import sympy as sp
 
-from .._graph import Input, Node
-from .._shapes import as_expr
+from .._core.base._sizes import as_expr
+from .._core.graph import Input, Node
 from ..errors import UnsupportedError
 from ._binders import unevaluated
 from ._cases import plain_condition
@@ -23,10 +23,10 @@ from ._derive import Function, elements_of, formulas, named_sizes, repeated_deri
 from ._element import Elements, is_condition, sympy_depth, with_lengths
 from ._equation import Equation, Shape, Variable, equation_of
 from ._formula import Formula
-from ._named import index_symbols, positions, rename_bound
-from ._patience import Patience
+from ._limits import Patience
+from ._names import index_symbols, positions, rename_bound
 from ._printing import text
-from ._shorter import TRIED, simplified
+from ._shortening import TRIED, simplified
 
 #: Conditions of more characters are named by their line, and so many are listed.
 LONGEST, LISTED = 80, 4

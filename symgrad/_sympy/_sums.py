@@ -15,9 +15,9 @@ import numpy as np
 import sympy as sp
 
 from .. import numpy as traced_numpy
-from .._api._control import scan
-from .._state import now
-from .._trace._formula import Form, SumParts, added, emit_terms, sum_parts
+from .._core.base._state import now
+from .._core.trace._formula import Form, SumParts, added, emit_terms, sum_parts
+from .._syntax._control import scan
 from ._builder import FormulaBuilder
 
 #: Least number of terms of a wide sum, and of terms that are alike.

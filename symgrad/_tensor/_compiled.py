@@ -21,9 +21,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from .._forks import free_in_children
-from .._op import Bodied
-from .._state import now
+from .._core.base._fork_safety import free_in_children
+from .._core.base._state import now
+from .._core.op import Bodied
 from ..errors import SymgradError
 from ._kernel import Kernel, build, written_out
 from ._node import AccumulateGrad, Backward, Node

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import leaf_value
-from .._op import Bodied
-from .._options import refuse_kernel, shown
-from .._schedule import Program, concrete
-from .._shapes import evaluate_dim
+from .._core.base._argument_checks import refuse_kernel, shown
+from .._core.base._sizes import evaluate_dim
+from .._core.base._state import within
+from .._core.graph import leaf_value
+from .._core.op import Bodied
+from .._core.program import Program, concrete
 from .._show._draw import SUFFIXES, Drawing
 from .._show._graph_view import View
 from .._show._graph_view_fold import LIMIT
 from .._show._graph_view_program import program_view, traced
-from .._state import within
 from ..errors import ArgumentError
 from ._mode import enable_grad
 from ._origin import variables

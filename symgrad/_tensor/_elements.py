@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._broadcast import aligned
-from .._forks import cached_property
-from .._graph import Constant, Input, Node, as_sympy
-from .._op import ArrayOp, Readers
-from .._shapes import as_expr
+from .._core.base._broadcast import aligned
+from .._core.base._fork_safety import cached_property
+from .._core.base._sizes import as_expr
+from .._core.graph import Constant, Input, Node, as_sympy
+from .._core.op import ArrayOp, Readers
 from .._symbolic import derivative_of
 from ..errors import UnsupportedError
 

@@ -4,8 +4,9 @@ Nothing is written and nothing is freed before all of it has been computed, so a
 the middle (a freed buffer, a rule, a hook) leaves every ``.grad`` as it was.
 
 A branch that is not taken adds nothing, whatever its slope: the compiler's walk
-(``symgrad._guards``) carries conditions, here they are arrays, one for each node behind an op
-that chooses. A gradient is cut to its mask after every op that could have made nan of its zeros.
+(``symgrad._core.transforms._guards``) carries conditions, here they are arrays, one for each node
+behind an op that chooses. A gradient is cut to its mask after every op that could have made nan of
+its zeros.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from .._ops import unbroadcast
-from .._options import shown
-from .._schedule import kahn
+from .._core.base._argument_checks import shown
+from .._core.ops import unbroadcast
+from .._core.program import kahn
 from ..errors import ArgumentError, BackwardError
 from ._compiled import attempt
 from ._mode import mode

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Input
-from .._schedule import Program, schedule
-from .._state import within
-from .._trace import Traced, as_node
+from .._core.base._state import within
+from .._core.graph import Input
+from .._core.program import Program, schedule
+from .._core.trace import Traced, as_node
 from ..errors import ArgumentError, BackwardError
 from ._engine import ordered
 from ._node import AccumulateGrad, Backward

@@ -19,11 +19,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._graph import Where
-from .._op import Op
-from .._ops import unbroadcast
-from .._ops.movement import by_rows
-from .._reverse import pull
+from .._core.graph import Where
+from .._core.op import Op
+from .._core.ops import unbroadcast
+from .._core.ops.movement import by_rows
+from .._core.transforms._reverse import pull
 from ..errors import BackwardError
 from ._origin import Cell, clock, line_of
 

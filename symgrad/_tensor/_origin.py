@@ -10,9 +10,9 @@ import sys
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
-from .._graph import Where
-from .._graph._where import _internal, is_internal, user_line
-from .._state import now
+from .._core.base._state import now
+from .._core.graph import Where
+from .._core.graph._where import _internal, is_internal, user_line
 from ..errors import ShapeError, SymgradError
 
 E = TypeVar("E", bound=Exception)

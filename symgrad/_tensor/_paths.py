@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._forks import cached_property
-from .._graph import Input, Node, topological
-from .._schedule import Program
-from .._state import within
+from .._core.base._fork_safety import cached_property
+from .._core.base._state import within
+from .._core.graph import Input, Node, topological
+from .._core.program import Program
+from .._core.trace import evaluate
 from .._symbolic import derivative_of
-from .._trace import evaluate
 from ..errors import ArgumentError
 from ._elements import Element, Elements
 from ._freeze import Record

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from .._graph._types import check_dtype, resolve
-from .._op import Op, registry
-from .._ops import CAST
-from .._ops.contract import contracted
-from .._ops.movement import by_rows
-from .._ops.regions import slices
+from .._core.graph._types import check_dtype, resolve
+from .._core.op import Op, registry
+from .._core.ops import CAST
+from .._core.ops.contract import contracted
+from .._core.ops.movement import by_rows
+from .._core.ops.regions import slices
 from ..errors import IndexingError, ShapeError
-from ._composed import backward_class, rule_for
+from ._composites import backward_class, rule_for
 from ._mode import recording
 from ._node import Backward, Kind, Rule, Value
 from ._origin import Cell, clock, misfit, origin, placed

@@ -1,7 +1,7 @@
 """The compiler's shortcuts past the steps of a formula, in the eager backward pass.
 
 ``log(1 + exp(x))`` at 1000 has the derivative 1, and the chain rule makes ``inf/inf`` of it. The
-table in ``symgrad._rewrite._formulas`` knows such formulas as a whole. When a pass comes to a
+table in ``symgrad._core.rewrite._formulas`` knows such formulas as a whole. When a pass comes to a
 node at which one may begin, the few ops behind it are built as a graph, and what the compiler
 finds there takes the place of the chain rule. A node whose own gradient is asked for, by a hook
 or as a target, is not gone past.
@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Input, Literal
-from .._graph import Node as GraphNode
-from .._op import Bodied
-from .._ops import unbroadcast
-from .._ops.movement import by_rows
-from .._rewrite import POWERS, Way, between, index, shortcuts
-from .._signals import foreseen
-from .._state import within
-from .._trace import Traced, as_node
+from .._core.base._signals import foreseen
+from .._core.base._state import within
+from .._core.graph import Input, Literal
+from .._core.graph import Node as GraphNode
+from .._core.op import Bodied
+from .._core.ops import unbroadcast
+from .._core.ops.movement import by_rows
+from .._core.rewrite import POWERS, Way, between, index, shortcuts
+from .._core.trace import Traced, as_node
 from ..errors import SymgradError
-from ._composed import Composed
+from ._composites import Composed
 from ._kernel import written_out
 from ._node import AccumulateGrad, Backward, Node
 

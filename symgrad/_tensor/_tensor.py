@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._broadcast import normalize_axes
-from .._graph._types import check_dtype
-from .._op import registry
-from .._ops import CAST, getitem
-from .._ops.gathers import GATHER
-from .._ops.indexing import in_range
-from .._options import as_flag
-from .._trace import Complex, Traced
-from .._trace._arrays import ArrayMethods, add_operators, declines
-from .._trace._calls import call
-from .._trace._tree import refuse_depth
+from .._core.base._argument_checks import as_flag
+from .._core.base._broadcast import normalize_axes
+from .._core.graph._types import check_dtype
+from .._core.op import registry
+from .._core.ops import CAST, getitem
+from .._core.ops.gathers import GATHER
+from .._core.ops.indexing import in_range
+from .._core.trace import Complex, Traced
+from .._core.trace._arrays import ArrayMethods, add_operators, declines
+from .._core.trace._calls import call
+from .._core.trace._tree import refuse_depth
 from ..errors import ArgumentError, BackwardError, ShapeError
-from ._composed import FOLDS, STD, VAR
+from ._composites import FOLDS, STD, VAR
 from ._inplace import InPlace
 from ._mode import mode
 from ._node import is_tensor_class, wrap

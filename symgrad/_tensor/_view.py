@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .._reverse import pull
+from .._core.base._size_text import Operand
+from .._core.transforms._reverse import pull
 from .._show._graph_view import (
     Link,
     Vertex,
@@ -27,7 +28,6 @@ from .._show._graph_view import (
     slope_text,
     value_text,
 )
-from .._spell import Operand
 from ..errors import BackwardError
 from ._engine import ordered, run
 from ._history import seed

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Input, Node
+from .._core.graph import Input, Node
 from ..errors import VerificationError
 from ._compare import Entry, tolerance
 from ._elements import Compared, Comparison, Problem, Tally
@@ -16,7 +16,7 @@ from ._expansion import Adjoint, TooLargeError
 from ._report import Check, Report, summarize
 from ._scalars import Scalar
 from ._steps import suspect
-from ._whole import Whole, agree
+from ._whole_expression import Whole, agree
 
 #: Steps of the chain rule after which no further result element is begun.
 EFFORT = 400_000

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Input, Node
+from .._core.graph import Input, Node
 from ._compare import Entry, compare
 from ._exact import Exact
 from ._expansion import Adjoint

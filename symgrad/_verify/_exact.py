@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Input, Node, topological
-from .._op import Evidence
+from .._core.graph import Input, Node, topological
+from .._core.op import Evidence
 from ._expansion import Adjoint, Expansion, Pulled, pull
-from ._measured import CANCELLING, Nudge, limit
 from ._numbers import Digits, finite
+from ._numeric_calculus import CANCELLING, Nudge, limit
 from ._scalars import Scalar
 
 #: Digits beyond those asked for, against cancellation between operations.

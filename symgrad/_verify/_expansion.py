@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._broadcast import aligned
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, element_count
-from .._op import Evidence, Words
-from .._rewrite import is_length
+from .._core.base._broadcast import aligned
+from .._core.graph import Constant, Input, Iota, Literal, Node, SizeOf, element_count
+from .._core.op import Evidence, Words
+from .._core.rewrite import is_length
 from ..errors import UnsupportedError, VerificationError
 from ._matrices import Element, Matrix, Position, exact_of, reads
-from ._measured import Nudge, rule_of
+from ._numeric_calculus import Nudge, rule_of
 from ._rules import Rule
 from ._scalars import Applied, Length, Scalar, Total
 from ._templates import Key, Steps, Template

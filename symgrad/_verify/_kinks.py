@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Literal, Node, topological
-from .._op import Words
-from .._rewrite import is_length
-from ._measured import rule_of
+from .._core.graph import Literal, Node, topological
+from .._core.op import Words
+from .._core.rewrite import is_length
 from ._numbers import Digits, finite, is_nan
+from ._numeric_calculus import rule_of
 from ._rules import Rule
 from ._steps import _floating, step_text
 

@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Node
-from .._op import Evidence, Exact, Words
-from .._ops.exactly import FAILURES
+from .._core.graph import Node
+from .._core.op import Evidence, Exact, Words
+from .._core.ops.multiple_precision import FAILURES
 from ..errors import UnsupportedError
 from ._numbers import Digits, finite
 from ._scalars import DOUBT, Scalar, Slope

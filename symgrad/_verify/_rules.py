@@ -14,8 +14,8 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import ArgumentIndexError
 
-from .._op import Evidence, Map, Words
-from .._shapes import as_expr
+from .._core.base._sizes import as_expr
+from .._core.op import Evidence, Map, Words
 from .._symbolic import is_condition
 from ..errors import UnsupportedError
 from ._closures import Closure, closure

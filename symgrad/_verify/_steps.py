@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Constant, Iota, Literal, Node, topological
-from .._schedule._text import call_text
+from .._core.graph import Constant, Iota, Literal, Node, topological
+from .._core.program._text import call_text
+from .._core.trace import partials
 from .._symbolic import text
-from .._trace import partials
 from ..errors import UnsupportedError
 from ._compare import spacing
 from ._expansion import Expansion, TooLargeError

@@ -15,9 +15,9 @@ from typing import Any
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from .._graph import Node
-from .._op import ArrayOp, Readers
-from .._shapes import as_expr
+from .._core.base._sizes import as_expr
+from .._core.graph import Node
+from .._core.op import ArrayOp, Readers
 from ..errors import UnsupportedError
 from ._closures import RELATIONS, Closure, closure
 from ._rules import Calculus

@@ -24,12 +24,12 @@ import numpy as np
 import sympy as sp
 
 from .._api._transforms import value_and_grad
-from .._compile import Function
-from .._graph import Where, raised_at
+from .._core.base._state import within
+from .._core.graph import Where, raised_at
+from .._core.trace import argument_names
+from .._dispatch import Function
 from .._parse import parse
-from .._state import within
 from .._sympy._from_sympy import from_sympy
-from .._trace import argument_names
 from ..errors import ArgumentError, ParseError, SymgradError
 
 HELP = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .._api._transforms import compile
-from .._runtime import MACHINES
+from .._core.runtime import MACHINES
 from ..errors import ArgumentError
 from . import _target
 from ._output import Output

@@ -6,7 +6,7 @@ import argparse
 import time
 from collections import Counter
 
-from .._compile import Stored, remove, stored, usable_folder
+from .._dispatch import Stored, remove, stored, usable_folder
 from ._output import Output
 
 SAYS = "show or clear the compiled programs on disk"

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._api import _matrices, _transforms
-from .._api._wrt import Keys, positions_of
+from .._api._argnums import Keys, positions_of
 from ..errors import ArgumentError, MissingExtraError
 
 try:
@@ -34,7 +34,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("dask", "dask", "symgrad.dask") from error
 
-from ._chunked import Chunked, Product, hessian_product, mapped, total
+from ._chunks import Chunked, Product, hessian_product, mapped, total
 
 if TYPE_CHECKING:
     import dask.array

@@ -31,12 +31,12 @@ from dask._task_spec import Task
 from dask.utils import funcname
 from distributed import get_worker
 
-from .._compile import Function
-from .._compile._whose import of_library
-from .._forks import free_in_children
-from .._signals import foreseen
-from .._trace import flatten
-from .._trace._tree import Tree
+from .._capture._ownership import of_library
+from .._core.base._fork_safety import free_in_children
+from .._core.base._signals import foreseen
+from .._core.trace import flatten
+from .._core.trace._tree import Tree
+from .._dispatch import Function
 from ..errors import ArgumentError, ShapeError
 
 #: cloudpickle's list of modules that go by value is one for the process.

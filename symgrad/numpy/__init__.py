@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from .._forks import late_module
-from .._trace._namespace import offering
+from .._core.base._fork_safety import late_module
+from .._core.trace._namespace import offering
 from . import fft, linalg, random
 from ._creation import (
     arange,
@@ -56,9 +56,9 @@ from ._creation import (
     zeros,
     zeros_like,
 )
+from ._environment import of_file
 from ._iterators import fromiter, ndenumerate, nditer, vectorize
-from ._outside import of_file
-from ._sized import (
+from ._windows import (
     bartlett,
     blackman,
     eye,

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from .._trace import Traced
-from .._trace._attributes import attribute_of
-from .._trace._bind import as_node
-from .._trace._known import known_value
-from ._outside import DATETIME as CLOCKS
-from ._outside import Version
+from .._core.trace import Traced
+from .._core.trace._attributes import attribute_of
+from .._core.trace._bind import as_node
+from .._core.trace._constants import known_value
+from ._environment import DATETIME as CLOCKS
+from ._environment import Version
 
 #: How deep traced values are looked for in containers.
 _DEEPEST = 8

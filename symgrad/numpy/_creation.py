@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from .._disguise import class_of
-from .._graph import Iota
-from .._graph._types import SUPPORTED, check_dtype
-from .._op import refuse
-from .._ops import BROADCAST
-from .._ops.np_common import as_array, is_traced, lengths, reshaped, unlabelled
-from .._shapes import Size, require_length
-from .._state import now
-from .._trace import Traced, as_traced
-from .._trace._known import known_number
-from .._trace._masked import in_rows, is_selection
-from .._trace._namespace import assignable, holds, is_size, lifted, version
-from .._trace._views import Layout
+from .._core.base._sizes import Size, require_length
+from .._core.base._stand_in_types import class_of
+from .._core.base._state import now
+from .._core.graph import Iota
+from .._core.graph._types import SUPPORTED, check_dtype
+from .._core.op import refuse
+from .._core.ops import BROADCAST
+from .._core.ops.np_common import as_array, is_traced, lengths, reshaped, unlabelled
+from .._core.trace import Traced, as_traced
+from .._core.trace._constants import known_number
+from .._core.trace._mask_selection import in_rows, is_selection
+from .._core.trace._namespace import assignable, holds, is_size, lifted, version
+from .._core.trace._views import Layout
 
 _LENGTH = (
     "how many elements it gives would depend on the values of traced numbers. Write instead: "

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .._disguise import class_of
-from .._forks import late_module
-from .._op import refuse
-from .._ops.np_common import as_array, is_traced
-from .._state import now
-from .._trace._views import Layout, layout_of
+from .._core.base._providers import provided
+from .._core.base._stand_in_types import class_of
+from .._core.base._state import now
+from .._core.op import refuse
+from .._core.ops.np_common import as_array, is_traced
+from .._core.trace._views import Layout, layout_of
 from ..errors import ArgumentError, UnsupportedError
 from ._creation import array, symbolic
 
@@ -197,7 +197,7 @@ class vectorize(np.vectorize):  # type: ignore[misc]  # noqa: N801
             raise UnsupportedError(
                 "np.vectorize of traced values takes no signature=. Write instead: sg.vmap"
             )
-        followed = now().followed or late_module("symgrad._api._control_flow").Following()
+        followed = now().followed or provided("following")
         function = followed.outermost(self.pyfunc)
         named: dict[Any, Any] = dict(enumerate(args)) | kwargs
         fixed = {k: x for k, x in named.items() if k in self.excluded}
@@ -218,8 +218,7 @@ class vectorize(np.vectorize):  # type: ignore[misc]  # noqa: N801
             return self._typed(element(*given))
         rest = iter(arrays)
         flat = [next(rest).reshape(-1) if np.ndim(x) else x for x in given]
-        vmap = late_module("symgrad._api._transforms").vmap
-        found = vmap(element, tuple([0 if np.ndim(x) else None for x in given]))(*flat)
+        found = provided("vmap", element, tuple([0 if np.ndim(x) else None for x in given]))(*flat)
         shape = arrays[0].shape
         if isinstance(found, tuple):
             return tuple(self._typed(x.reshape(shape), k) for k, x in enumerate(found))

@@ -11,10 +11,10 @@ import numpy as np
 
 import symgrad.numpy as traced_numpy
 
-from .._late import special
-from .._ops.np_common import is_traced
-from .._shapes import Size
-from .._trace import Traced
+from .._core.base._scipy_names import special
+from .._core.base._sizes import Size
+from .._core.ops.np_common import is_traced
+from .._core.trace import Traced
 
 _SAME = (
     "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log1p", "log2", "log10", "sqrt",

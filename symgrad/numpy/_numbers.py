@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from .._disguise import class_of
-from .._forks import late_module
-from .._shapes import Size
-from .._trace import Traced, as_traced
-from .._trace._known import known_number
-from .._trace._outside import Reading, reading
+from .._core.base._fork_safety import late_module
+from .._core.base._sizes import Size
+from .._core.base._stand_in_types import class_of
+from .._core.trace import Traced, as_traced
+from .._core.trace._clocks import Reading, reading
+from .._core.trace._constants import known_number
 from ..errors import TraceError
 from ._conversions import methods_of_float
 from ._creation import array, symbolic
-from ._outside import Version
+from ._environment import Version
 
 
 class _Number(type):

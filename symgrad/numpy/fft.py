@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._trace._namespace import offering
-from ._sized import fftfreq, rfftfreq
+from .._core.trace._namespace import offering
+from ._windows import fftfreq, rfftfreq
 
 __all__ = ["fftfreq", "rfftfreq"]
 

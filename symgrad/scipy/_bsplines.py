@@ -8,13 +8,13 @@ import numpy as np
 import scipy.interpolate
 
 from .. import numpy as traced_numpy
-from .._op import refuse
-from .._ops.np_common import is_traced
-from .._ops.np_linalg import solve_banded
-from .._trace._namespace import holds
+from .._core.op import refuse
+from .._core.ops.np_common import is_traced
+from .._core.ops.np_linalg import solve_banded
+from .._core.trace._namespace import holds
 from ..errors import ShapeError
-from ._pieces import axis_of, beside, moved, over_periods, search, take, wrapped
-from ._replacing import (
+from ._piecewise_polynomials import axis_of, beside, moved, over_periods, search, take, wrapped
+from ._versions import (
     Standing,
     floats,
     increasing,

@@ -12,12 +12,12 @@ import scipy.integrate
 
 from .._api._at_values import jvp
 from .._api._transforms import compile, vmap
-from .._compile import Function
-from .._ops.np_common import as_array
+from .._core.ops.np_common import as_array
+from .._dispatch import Function
 from . import _bvp_traced
-from ._derived import EPS, Derived
-from ._given import solver
 from ._makers import called
+from ._solver_arguments import solver
+from ._user_functions import EPS, Derived
 
 
 @solver(_bvp_traced.solve_bvp, scipy.integrate)

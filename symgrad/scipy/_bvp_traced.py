@@ -19,17 +19,17 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from .. import numpy as traced_numpy
-from .._api._control import while_loop
 from .._api._custom import stop_gradient
 from .._api._implicit import root_at
 from .._api._transforms import vmap
-from .._ops.np_common import is_traced
-from .._trace import Traced, as_node
-from .._trace._examples import decided
-from .._trace._namespace import holds
+from .._core.ops.np_common import is_traced
+from .._core.trace import Traced, as_node
+from .._core.trace._decisions import decided
+from .._core.trace._namespace import holds
+from .._syntax._control import while_loop
 from ..errors import UnsupportedError
 from ._ode_structure import Band
-from ._pieces import CubicHermiteSpline
+from ._piecewise_polynomials import CubicHermiteSpline
 
 MESSAGE = (
     "In traced code the mesh stays as it is, and success tells whether this is a solution: else "

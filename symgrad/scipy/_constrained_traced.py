@@ -19,13 +19,13 @@ import numpy as np
 import scipy.optimize
 import scipy.sparse
 
-from .._api._control import fori_loop, while_loop
 from .._api._implicit import root_at
 from .._api._matrices import hessian, jacobian
 from .._api._transforms import grad
-from .._ops.np_common import as_array, is_traced
+from .._core.ops.np_common import as_array, is_traced
+from .._syntax._control import fori_loop, while_loop
 from ._descent import Box, Model, Tests, descend
-from ._given import as_tuple
+from ._solver_arguments import as_tuple
 
 #: How hard constraints are pulled at first, and by what harder if that is too little.
 PULL, HARDER, HARDEST = 10.0, 10.0, 1e8

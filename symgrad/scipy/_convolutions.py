@@ -9,9 +9,9 @@ import numpy as np
 import scipy.signal
 
 from .. import numpy as traced_numpy
-from .._shapes import under
+from .._core.base._sizes import under
 from ..errors import ShapeError
-from ._replacing import floats, refuse_option, replaces
+from ._versions import floats, refuse_option, replaces
 
 #: Above so many elements in the smaller array, convolutions go by Fourier transforms; of two rows,
 #: which one loop convolves, above more.

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._api._control import while_loop
 from .._api._custom import custom_jvp, stop_gradient
 from .._api._implicit import root_at
-from .._ops.np_common import as_array
+from .._core.ops.np_common import as_array
+from .._syntax._control import while_loop
 
 EPS = float(np.finfo(float).eps)
 

@@ -21,11 +21,11 @@ import numpy as np
 import scipy.special as special
 
 from .._api._custom import custom_jvp, stop_gradient
-from .._forks import cached_property
-from .._op import refuse
-from .._ops.np_common import as_array, is_traced
-from .._trace._namespace import holds
-from ._frozen import frozen
+from .._core.base._fork_safety import cached_property
+from .._core.op import refuse
+from .._core.ops.np_common import as_array, is_traced
+from .._core.trace._namespace import holds
+from ._frozen_distributions import frozen
 
 _EULER = float(np.euler_gamma)
 

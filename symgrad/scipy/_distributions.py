@@ -19,7 +19,7 @@ import numpy as np
 import scipy.special as special
 import scipy.stats
 
-from .._op import registry
+from .._core.op import registry
 from ..special.elementary import log_over, power_over
 from ._distribution import Counts, Distribution
 

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.optimize
 
 from . import _fits_traced, _roots_traced
-from ._derived import Derived, with_jacobian
-from ._given import as_tuple, first_parameters, solver, start_of, unless_traced
+from ._solver_arguments import as_tuple, first_parameters, solver, start_of, unless_traced
+from ._user_functions import Derived, with_jacobian
 
 #: The arguments of a call by SciPy's names, without those that it leaves out.
 Given = dict[str, Any]

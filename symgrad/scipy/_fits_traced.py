@@ -15,12 +15,12 @@ from .._api._custom import stop_gradient
 from .._api._implicit import root_at
 from .._api._matrices import jacobian
 from .._api._transforms import grad
-from .._ops.np_common import as_array
-from .._trace import Traced, as_node
-from .._trace._known import known_value
+from .._core.ops.np_common import as_array
+from .._core.trace import Traced, as_node
+from .._core.trace._constants import known_value
 from ..errors import ShapeError, UnsupportedError
 from ._descent import BOTH, RUNNING, Box, Model, Tests, box_of, descend, inverse, minimum
-from ._given import as_tuple, first_parameters
+from ._solver_arguments import as_tuple, first_parameters
 
 MESSAGE = "In traced code success tells whether this is a solution: else it is nan."
 

@@ -11,8 +11,8 @@ import scipy.signal
 import scipy.special as special
 
 from .. import numpy as traced_numpy
-from .._shapes import under
-from ._replacing import doubles, floats, refuse_option, replaces
+from .._core.base._sizes import under
+from ._versions import doubles, floats, refuse_option, replaces
 
 
 def _response(b: Any, a: Any, w: Any) -> Any:

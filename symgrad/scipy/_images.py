@@ -12,7 +12,7 @@ import scipy.ndimage
 
 from .. import numpy as traced_numpy
 from ..errors import DTypeError, ShapeError
-from ._replacing import Function, floats, given_to, refuse_option, replaces
+from ._versions import Function, floats, given_to, refuse_option, replaces
 
 
 def chosen_axes(x: Any, axes: Any) -> tuple[int, ...]:

@@ -14,9 +14,9 @@ import scipy.stats
 from .. import numpy as traced_numpy
 from ..errors import ShapeError
 from . import special
-from ._along import along, refuse_unless
-from ._replacing import doubles, floats, refuse_option, replaces, require_lengths
+from ._axis_statistics import along, refuse_unless
 from ._summaries import rankdata, varying
+from ._versions import doubles, floats, refuse_option, replaces, require_lengths
 
 # ---------------------------------------------------------------- lines and correlations
 

@@ -11,13 +11,13 @@ import numpy as np
 from .._api._at_values import jvp
 from .._api._custom import custom_jvp, stop_gradient
 from .._api._transforms import vmap
-from .._graph import Input
-from .._ops.np_common import is_traced
-from .._state import now, within_body
-from .._trace import Traced, as_node, substitute
+from .._core.base._state import now, within_body
+from .._core.graph import Input
+from .._core.ops.np_common import is_traced
+from .._core.trace import Traced, as_node, substitute
 from ._limits import Moving
 from ._panels import GK15, GK21, Norm, Panels, Rule, infinite, refined, summed
-from ._replacing import floats, one_number
+from ._versions import floats, one_number
 
 Function = Callable[..., Any]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.ndimage
 
-from .._ops.np_common import is_traced
-from ._replacing import doubles, floats, refuse_option, replaces
+from .._core.ops.np_common import is_traced
+from ._versions import doubles, floats, refuse_option, replaces
 
 
 class _Regions:

@@ -22,9 +22,9 @@ import numpy as np
 from .._api._at_values import jvp
 from .._api._custom import custom_jvp, stop_gradient
 from .._api._transforms import vmap
-from .._graph import Input, Node, topological
-from .._ops.np_common import is_traced
-from .._trace import Traced, as_node, substitute
+from .._core.graph import Input, Node, topological
+from .._core.ops.np_common import is_traced
+from .._core.trace import Traced, as_node, substitute
 from ._panels import Panels, Rule, distances, nodes_of, weighed
 
 Function = Callable[..., Any]

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from .._api._control import while_loop
 from .._api._custom import stop_gradient
 from .._api._implicit import root_at
+from .._syntax._control import while_loop
 from ..errors import ShapeError
 from ._descent import EPS, box_of
 from ._fits_traced import ends_of, least_squares
-from ._replacing import floats, replaces
+from ._versions import floats, replaces
 
 
 def _system(name: str, A: Any, b: Any) -> tuple[Any, Any]:

@@ -19,11 +19,11 @@ from scipy.optimize import OptimizeResult
 from .. import numpy as traced_numpy
 from .._api._callback import pure_callback
 from .._api._custom import stop_gradient
-from .._ops.np_common import as_array
+from .._core.ops.np_common import as_array
 from ..errors import ShapeError
 from ._descent import where_smooth
 from ._minimize_traced import ends_of_pairs
-from ._replacing import floats, refuse_option, replaces
+from ._versions import floats, refuse_option, replaces
 
 MESSAGE = (
     "In traced code status and success tell whether this is a solution: else it is nan. Its "

@@ -15,10 +15,10 @@ import numpy as np
 from .._api._at_values import jvp
 from .._api._matrices import hessian, jacobian
 from .._api._transforms import compile, grad, value_and_grad
-from .._compile import Function
-from .._ops.np_common import as_array
+from .._core.ops.np_common import as_array
+from .._dispatch import Function
 from ..errors import ArgumentError
-from ._noting import noting
+from ._call_records import noting
 
 
 def called(f: Any, heads: int, names: tuple[str, ...], spread: bool, x: Any, *rest: Any) -> Any:

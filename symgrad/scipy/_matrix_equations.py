@@ -9,10 +9,10 @@ import numpy as np
 import scipy.linalg
 
 from .. import numpy as traced_numpy
-from .._api._control import while_loop
 from .._api._implicit import implicit_root
+from .._syntax._control import while_loop
 from ..errors import ShapeError, UnsupportedError
-from ._replacing import doubles, floats, refuse_option, replaces
+from ._versions import doubles, floats, refuse_option, replaces
 
 
 def require_square(a: Any, name: str, ndim: int | None = None) -> None:

@@ -14,15 +14,15 @@ import numpy as np
 import scipy.linalg
 
 from .. import numpy as traced_numpy
-from .._api._control import while_loop
 from .._api._custom import custom_jvp, stop_gradient
 from .._api._implicit import implicit_root
-from .._ops.factorizations import rounding
-from .._ops.logic import unknown
-from .._ops.np_common import is_traced
-from .._trace._namespace import version
+from .._core.ops.factorizations import rounding
+from .._core.ops.logic import unknown
+from .._core.ops.np_common import is_traced
+from .._core.trace._namespace import version
+from .._syntax._control import while_loop
 from ._matrix_equations import require_square
-from ._replacing import doubles, floats, refuse_option, replaces, require_lengths
+from ._versions import doubles, floats, refuse_option, replaces, require_lengths
 
 #: Most steps of the iterations, which end by doubling their digits.
 STEPS = 40

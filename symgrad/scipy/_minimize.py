@@ -10,12 +10,12 @@ import numpy as np
 import scipy.optimize
 
 from .._api._nlp import nlp
-from .._ops.np_common import as_array
+from .._core.ops.np_common import as_array
 from ..errors import ArgumentError, ShapeError
 from . import _minimize_traced as traced
-from ._derived import Derived
-from ._given import as_tuple, solver, start_of, unless_traced
-from ._noting import noting
+from ._call_records import noting
+from ._solver_arguments import as_tuple, solver, start_of, unless_traced
+from ._user_functions import Derived
 
 #: Methods of ``minimize`` that take a gradient; a Hessian; only products with it if it is large.
 _GRADIENT = frozenset(("cg", "bfgs", "l-bfgs-b", "tnc", "slsqp"))

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.optimize
 
-from .._api._control import while_loop
 from .._api._custom import stop_gradient
 from .._api._matrices import hessian
 from .._api._transforms import grad
-from .._graph import warn_user
-from .._ops.np_common import as_array
+from .._core.graph import warn_user
+from .._core.ops.np_common import as_array
+from .._syntax._control import while_loop
 from ..errors import ShapeError, UnsupportedError
 from ._constrained_traced import conditions_of, held
 from ._descent import (
@@ -30,9 +30,9 @@ from ._descent import (
     minimum,
 )
 from ._fits_traced import MESSAGE, vector
-from ._given import as_tuple
 from ._roots_traced import Function, function_of_numbers
 from ._simplex import nelder_mead
+from ._solver_arguments import as_tuple
 
 #: All that go along the gradient: in traced code they are one method, Newton's.
 METHODS = frozenset(

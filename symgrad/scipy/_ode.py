@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
-from .._graph import warn_user
-from .._state import PLAIN, now
+from .._core.base._state import PLAIN, now
+from .._core.graph import warn_user
 from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
-from ._given import with_branches
-from ._noting import LEAVING, raising_somewhere
+from ._call_records import LEAVING, raising_somewhere
 from ._ode_at_once import forget, solved_again, solved_at_once
 from ._ode_methods import NEWTON, Tsit5
 from ._ode_programs import programs_for, structured
@@ -22,6 +21,7 @@ from ._ode_solvers import COMPILED
 from ._ode_structure import LARGE, WIDE, is_sparse
 from ._ode_traced import BAND, checked_options, solve_traced
 from ._refusals import refusal_of
+from ._solver_arguments import with_branches
 
 #: SciPy's methods for what ours without a counterpart are for.
 ALIKE = {"Rodas5P": "Radau", "RadauIIA": "Radau", "Taylor": "DOP853"}

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime import MISS
-from ._noting import LEAVING
+from .._core.runtime import MISS
+from ._call_records import LEAVING
 from ._ode_methods import BY_TOLERANCE, suited
 from ._ode_programs import UNSTRUCTURED, Programs, structured
 from ._ode_run import BEGUN, FINISHED, LEAST, MOST, ROWS, TURNS, NewtonRun, Run, rows_of

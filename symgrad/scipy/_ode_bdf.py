@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from .. import numpy as traced_numpy
-from .._api._control import cond, scan
+from .._syntax._control import cond, scan
 from ._ode_loop import LARGEST, SMALLEST, TOO_SMALL, Control
 from ._ode_newton import Implicit, Progress, newton, size
 from ._ode_structure import Slope, System, alone

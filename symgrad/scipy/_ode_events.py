@@ -17,13 +17,13 @@ import numpy as np
 
 from .. import numpy as traced_numpy
 from .._api._at_values import jvp
-from .._api._control import cond, while_loop
 from .._api._custom import stop_gradient
+from .._syntax._control import cond, while_loop
 from ..errors import UnsupportedError
 from ._ode_loop import State, lost, polynomial
 from ._ode_steps import Method
 from ._ode_structure import Slope
-from ._replacing import one_number
+from ._versions import one_number
 
 Event = Callable[[Any, Any], Any]
 

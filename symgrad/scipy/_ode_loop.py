@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._api._control import cond, scan, while_loop
 from .._api._custom import stop_gradient
+from .._syntax._control import cond, scan, while_loop
 from ._ode_steps import Method, Step, is_brief, mean_square
 from ._ode_structure import Slope
 

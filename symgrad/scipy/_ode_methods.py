@@ -22,8 +22,8 @@ import scipy.integrate
 from numpy.polynomial import Polynomial
 
 from .._api._at_values import jvp
-from .._api._control import scan
-from .._ops.np_common import is_traced
+from .._core.ops.np_common import is_traced
+from .._syntax._control import scan
 from ._ode_bdf import BDF
 from ._ode_newton import Implicit
 from ._ode_radau import Radau

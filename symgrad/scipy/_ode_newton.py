@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import numpy as traced_numpy
-from .._api._control import cond, while_loop
+from .._syntax._control import cond, while_loop
 from ._ode_loop import RUNNING, TOO_SMALL, Control, first_slope_and_step, polynomial
 from ._ode_steps import mean_square
 from ._ode_structure import Slope, System

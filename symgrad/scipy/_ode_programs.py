@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from .._api._control_flow import Following
-from .._api._control_syntax import converted
-from .._api._lent import is_same
+from .._api._kept_functions import is_same
 from .._api._matrices import jacobian
-from .._api._sparse import SparseFunction
 from .._api._sparse_body import sparse_body
+from .._api._sparse_functions import SparseFunction
 from .._api._transforms import compile as compiled
 from .._api._transforms import vmap
+from .._syntax._control_flow import Following
+from .._syntax._control_syntax import converted
 from ..errors import SparsityWarning, SymgradError
-from ._noting import LEAVING, noting
+from ._call_records import LEAVING, noting
 from ._ode_loop import TOO_SMALL, Control, State, begun, interpolant, march, next_length, visit
 from ._ode_methods import METHODS, NEWTON, Rosenbrock
 from ._ode_newton import Progress

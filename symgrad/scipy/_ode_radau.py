@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.polynomial import legendre
 
-from .._api._control import cond, scan
+from .._syntax._control import cond, scan
 from ._ode_loop import LARGEST, SMALLEST, TOO_SMALL, Control, inverse_root
 from ._ode_newton import Implicit, Progress, newton, size
 from ._ode_structure import Slope, System, alone

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._api._bodies import series_solution
-from .._ops.series import added
+from .._core.ops.series import added
 from ._ode_steps import Step, Trial, mean_square
 from ._ode_structure import Slope, inline
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from .._graph import Node, bodies, topological
-from .._ops.np_common import is_traced
-from .._support import dependents
-from .._trace import as_node, flatten_traced
+from .._core.graph import Node, bodies, topological
+from .._core.ops.np_common import is_traced
+from .._core.trace import as_node, flatten_traced
+from .._core.transforms._support import dependents
 from ._ode_structure import Slope
 
 

@@ -22,13 +22,13 @@ import scipy.sparse.csgraph
 
 from .. import numpy as traced_numpy
 from .._api._at_values import jvp
-from .._api._control import scan
 from .._api._custom import custom_jvp
 from .._api._matrices import jacobian
 from .._api._transforms import vmap
-from .._ops.banded import BAND_BY_FACTORS, BAND_LU, BAND_SOLVE
-from .._ops.linear import BY_FACTORS, LU, SOLVE
-from .._trace import SHORT_LAST_AXIS, as_node
+from .._core.ops.banded import BAND_BY_FACTORS, BAND_LU, BAND_SOLVE
+from .._core.ops.linear import BY_FACTORS, LU, SOLVE
+from .._core.trace import SHORT_LAST_AXIS, as_node
+from .._syntax._control import scan
 
 Slope = Callable[[Any, Any], Any]
 Solve = Callable[[Any], Any]

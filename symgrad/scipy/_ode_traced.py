@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import numpy as traced_numpy
 from .._api._custom import stop_gradient
-from .._graph import warn_user
-from .._ops.np_common import is_traced
+from .._core.graph import warn_user
+from .._core.ops.np_common import is_traced
 from ..errors import UnsupportedError
 from ._ode_events import Watch, given_out
 from ._ode_loop import Control, Visits, begun, visit

@@ -11,19 +11,19 @@ import numpy as np
 import scipy.integrate
 
 from .. import numpy as traced_numpy
-from .._graph import warn_user
-from .._ops.np_common import holds_traced
-from .._signals import foreseen
-from .._state import now
+from .._core.base._signals import foreseen
+from .._core.base._state import now
+from .._core.graph import warn_user
+from .._core.ops.np_common import holds_traced
 from ..errors import NotCompiledWarning, ShapeError, SymgradError
-from ._noting import LEAVING
+from ._call_records import LEAVING
 from ._ode import solve_ivp
 from ._ode_programs import structured
 from ._ode_structure import LARGE
 from ._ode_traced import solve_traced
 from ._quad import traceable
 from ._refusals import refusal_of
-from ._replacing import floats, refuse_option
+from ._versions import floats, refuse_option
 
 #: Both tolerances of LSODA, unless others are given.
 TOLERANCE = 1.49012e-8

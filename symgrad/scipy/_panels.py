@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import numpy as traced_numpy
-from .._api._control import fori_loop, while_loop
 from .._api._transforms import vmap
+from .._syntax._control import fori_loop, while_loop
 
 EPSILON = float(np.finfo(float).eps)
 LEAST = float(np.finfo(float).tiny)

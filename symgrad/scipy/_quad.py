@@ -9,16 +9,16 @@ import numpy as np
 import scipy.integrate
 
 from .. import numpy as traced_numpy
-from .._api._control_flow import followed
-from .._ops.np_common import is_traced
-from .._signals import foreseen
-from .._state import now
-from .._trace._examples import attempt
+from .._core.base._signals import foreseen
+from .._core.base._state import now
+from .._core.ops.np_common import is_traced
+from .._core.trace._decisions import attempt
+from .._syntax._control_flow import followed
 from ..errors import ArgumentError
-from ._given import given_numbers
 from ._integral import integral, shared
 from ._panels import Norm
-from ._replacing import floats, one_number, refuse_option
+from ._solver_arguments import given_numbers
+from ._versions import floats, one_number, refuse_option
 
 Function = Callable[..., Any]
 

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.signal
 
 from .. import numpy as traced_numpy
-from ._replacing import floats, refuse_option, replaces
+from ._versions import floats, refuse_option, replaces
 
 
 @replaces(scipy.signal.resample)

@@ -14,14 +14,14 @@ import numpy as np
 import scipy.optimize
 
 from .._api._at_values import jvp
-from .._api._control import while_loop
 from .._api._custom import stop_gradient
 from .._api._implicit import root_at
-from .._ops.np_common import as_array
-from .._trace import Traced, as_node
+from .._core.ops.np_common import as_array
+from .._core.trace import Traced, as_node
+from .._syntax._control import while_loop
 from ..errors import UnsupportedError
-from ._given import as_tuple
-from ._replacing import one_number
+from ._solver_arguments import as_tuple
+from ._versions import one_number
 
 #: SciPy's tolerances.
 XTOL, RTOL, MOST = 2e-12, 4 * float(np.finfo(float).eps), 100

@@ -15,11 +15,11 @@ import numpy as np
 import scipy.stats
 
 from . import special
-from ._along import along, refuse_unless
+from ._axis_statistics import along, refuse_unless
 from ._distribution import only
 from ._inference import ConfidenceInterval, TestResult, require_pairs
-from ._replacing import doubles, floats, refuse_option, replaces
 from ._summaries import kurtosis, skew
+from ._versions import doubles, floats, refuse_option, replaces
 
 # ---------------------------------------------------------------- t-tests
 

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.integrate
 
 from .. import numpy as traced_numpy
-from .._ops.np_common import is_traced
-from .._state import now
-from ._replacing import floats, increasing, refuse_option, replaces, require_lengths
+from .._core.base._state import now
+from .._core.ops.np_common import is_traced
+from ._versions import floats, increasing, refuse_option, replaces, require_lengths
 
 
 def _steps(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:

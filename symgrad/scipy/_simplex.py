@@ -18,11 +18,11 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from .. import numpy as traced_numpy
-from .._api._control import cond, while_loop
 from .._api._custom import custom_jvp, stop_gradient
 from .._api._matrices import hessian
 from .._api._transforms import grad
-from .._ops.np_common import as_array
+from .._core.ops.np_common import as_array
+from .._syntax._control import cond, while_loop
 from ..errors import SymgradError
 from ._descent import Box, minimum, where_smooth
 

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.signal
 
 from .. import numpy as traced_numpy
-from .._graph import warn_user
+from .._core.graph import warn_user
 from . import fft as transforms
-from ._replacing import floats, replaces
+from ._versions import floats, replaces
 
 #: SciPy's windows by default, which have other names from version to version.
 HANN, TUKEY = (

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.stats
 
 from .._api._transforms import vmap
-from .._disguise import class_of
+from .._core.base._stand_in_types import class_of
 from . import special
-from ._along import along, refuse_unless
-from ._replacing import floats, refuse_option, replaces
+from ._axis_statistics import along, refuse_unless
+from ._versions import floats, refuse_option, replaces
 
 # ---------------------------------------------------------------- moments
 

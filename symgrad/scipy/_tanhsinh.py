@@ -20,16 +20,16 @@ import scipy.integrate
 from scipy.optimize import OptimizeResult
 
 from .._api._at_values import jvp
-from .._api._control import fori_loop, while_loop
 from .._api._custom import stop_gradient
-from .._graph import Input
-from .._ops.np_common import is_traced
-from .._state import now, within_body
-from .._trace import Traced, as_node
+from .._core.base._state import now, within_body
+from .._core.graph import Input
+from .._core.ops.np_common import is_traced
+from .._core.trace import Traced, as_node
+from .._syntax._control import fori_loop, while_loop
 from ..errors import ArgumentError
 from ._integral import _beyond, _with_derivative
 from ._limits import CONTINUES, Moving, integrable
-from ._replacing import floats, refuse_option
+from ._versions import floats, refuse_option
 
 Function = Callable[..., Any]
 

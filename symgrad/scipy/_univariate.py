@@ -8,12 +8,12 @@ import numpy as np
 import scipy.interpolate
 
 from .. import numpy as traced_numpy
-from .._ops.np_common import is_traced
-from .._trace._namespace import holds
+from .._core.ops.np_common import is_traced
+from .._core.trace._namespace import holds
 from ..errors import UnsupportedError
 from ._bsplines import BEYOND, BSpline, beyond, ends_of, spline_through
-from ._pieces import PchipInterpolator, axis_of, beside, moved
-from ._replacing import (
+from ._piecewise_polynomials import PchipInterpolator, axis_of, beside, moved
+from ._versions import (
     Standing,
     doubles,
     floats,

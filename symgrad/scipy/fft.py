@@ -23,15 +23,15 @@ import numpy as np
 import scipy.fft
 
 from .. import numpy as traced_numpy
-from .._op import refuse
-from .._ops.fourier import OTHER_WAY
-from .._ops.np_common import iota, is_traced, join_parts
-from .._ops.np_fft import chosen, sized
-from .._trace._namespace import offering
+from .._core.op import refuse
+from .._core.ops.fourier import OTHER_WAY
+from .._core.ops.np_common import iota, is_traced, join_parts
+from .._core.ops.np_fft import chosen, sized
+from .._core.trace._namespace import offering
 from ..errors import ArgumentError, ShapeError
 from ..numpy.fft import fftfreq, rfftfreq
-from ._fates import reasons
-from ._replacing import Function, floats, replaces
+from ._coverage import reasons
+from ._versions import Function, floats, replaces
 
 __all__ = [
     "dct",

@@ -21,17 +21,17 @@ from typing import Any
 
 import scipy.integrate
 
-from .._trace._namespace import offering
+from .._core.trace._namespace import offering
 from ._bvp import solve_bvp
+from ._coverage import reasons
 from ._dae import solve_dae
-from ._fates import reasons
-from ._given import given_numbers
 from ._ode import solve_ivp
 from ._ode_solvers import CompiledTsit5 as Tsit5
 from ._ode_solvers import RadauIIA, Rodas5P, Taylor
 from ._odeint import odeint
 from ._quad import dblquad, nquad, quad, quad_vec, tplquad
 from ._samples import cumulative_simpson, cumulative_trapezoid, fixed_quad, romb, simpson, trapezoid
+from ._solver_arguments import given_numbers
 from ._tanhsinh import tanhsinh
 
 __all__ = [

@@ -21,9 +21,9 @@ from typing import Any
 
 import scipy.interpolate
 
-from .._compile._versions import version_of
-from .._state import now
-from .._trace._namespace import is_function, offering
+from .._capture._versions import version_of
+from .._core.base._state import now
+from .._core.trace._namespace import is_function, offering
 from ._bsplines import (
     BivariateSpline,
     BSpline,
@@ -39,10 +39,16 @@ from ._bsplines import (
     splev,
     splrep,
 )
-from ._fates import reasons
-from ._pieces import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, PchipInterpolator, PPoly
-from ._scattered import RBFInterpolator, RegularGridInterpolator, interp1d, interpn
-from ._searched import LinearNDInterpolator, NearestNDInterpolator, griddata
+from ._coverage import reasons
+from ._neighbours import LinearNDInterpolator, NearestNDInterpolator, griddata
+from ._piecewise_polynomials import (
+    Akima1DInterpolator,
+    CubicHermiteSpline,
+    CubicSpline,
+    PchipInterpolator,
+    PPoly,
+)
+from ._scattered_points import RBFInterpolator, RegularGridInterpolator, interp1d, interpn
 from ._univariate import (
     BarycentricInterpolator,
     InterpolatedUnivariateSpline,

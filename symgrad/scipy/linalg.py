@@ -31,12 +31,12 @@ import scipy.fft
 import scipy.linalg
 
 from .. import numpy as traced_numpy
-from .._ops.linear import LU, SOLVE, swapped
-from .._ops.np_common import is_traced
-from .._trace import Traced, as_node
-from .._trace._namespace import holds, offering, version
+from .._core.ops.linear import LU, SOLVE, swapped
+from .._core.ops.np_common import is_traced
+from .._core.trace import Traced, as_node
+from .._core.trace._namespace import holds, offering, version
 from ..errors import ShapeError, UnsupportedError
-from ._fates import reasons
+from ._coverage import reasons
 from ._matrix_equations import (
     require_square,
     solve_continuous_are,
@@ -62,7 +62,7 @@ from ._matrix_functions import (
     tanhm,
     tanm,
 )
-from ._replacing import doubles, floats, refuse_option, replaces, require_lengths
+from ._versions import doubles, floats, refuse_option, replaces, require_lengths
 
 __all__ = [
     "block_diag",

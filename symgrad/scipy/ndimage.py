@@ -24,10 +24,10 @@ import numpy as np
 import scipy.ndimage
 
 from .. import numpy as traced_numpy
-from .._ops.np_common import is_traced
-from .._trace._namespace import offering
-from ._fates import reasons
-from ._image_places import affine_transform, map_coordinates, rotate, shift, zoom
+from .._core.ops.np_common import is_traced
+from .._core.trace._namespace import offering
+from ._coverage import reasons
+from ._image_positions import affine_transform, map_coordinates, rotate, shift, zoom
 from ._images import (
     chosen_axes,
     correlated,
@@ -40,7 +40,7 @@ from ._images import (
     minimum_filter1d,
 )
 from ._labels import mean, standard_deviation, sum, sum_labels, variance  # noqa: A004
-from ._replacing import floats, refuse_option, replaces
+from ._versions import floats, refuse_option, replaces
 
 __all__ = [
     "affine_transform", "center_of_mass", "convolve", "convolve1d", "correlate", "correlate1d",

@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from .._ops.np_common import as_array, is_traced
-from .._trace._namespace import holds, offering
-from ._fates import reasons
+from .._core.ops.np_common import as_array, is_traced
+from .._core.trace._namespace import holds, offering
+from ._coverage import reasons
 from ._fits import (
     bisect,
     brenth,
@@ -45,11 +45,7 @@ from ._fits import (
     root,
     root_scalar,
 )
-from ._given import given_numbers
-from ._linear_fits import lsq_linear, nnls
-from ._linear_programs import linprog
-from ._minimize import NonlinearConstraint, minimize, minimize_scalar
-from ._older import (
+from ._legacy_solvers import (
     approx_fprime,
     brent,
     fixed_point,
@@ -62,6 +58,10 @@ from ._older import (
     linear_sum_assignment,
     toms748,
 )
+from ._linear_fits import lsq_linear, nnls
+from ._linear_programs import linprog
+from ._minimize import NonlinearConstraint, minimize, minimize_scalar
+from ._solver_arguments import given_numbers
 
 __all__ = [
     "NonlinearConstraint",

@@ -24,14 +24,14 @@ import numpy as np
 import scipy.signal
 
 from .. import numpy as traced_numpy
-from .._api._control import scan
-from .._ops.np_common import is_traced
-from .._trace import as_node
-from .._trace._known import known_value
-from .._trace._namespace import holds, offering
+from .._core.ops.np_common import is_traced
+from .._core.trace import as_node
+from .._core.trace._constants import known_value
+from .._core.trace._namespace import holds, offering
+from .._syntax._control import scan
 from ._convolutions import convolve, convolve2d, correlate, correlate2d, fftconvolve, oaconvolve
-from ._discretised import cont2discrete
-from ._fates import reasons
+from ._coverage import reasons
+from ._discretisation import cont2discrete
 from ._frequencies import (
     chirp,
     freqs,
@@ -45,7 +45,6 @@ from ._frequencies import (
     square,
 )
 from ._images import median_filter
-from ._replacing import floats, refuse_option, replaces, require_lengths
 from ._resampling import resample, resample_poly, upfirdn
 from ._spectra import (
     coherence,
@@ -58,6 +57,7 @@ from ._spectra import (
     stft,
     welch,
 )
+from ._versions import floats, refuse_option, replaces, require_lengths
 from .ndimage import convolve1d
 
 __all__ = [

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import scipy.special
 
-from .._trace._namespace import offering
-from ._fates import reasons
+from .._core.trace._namespace import offering
+from ._coverage import reasons
 
 #: All names are SciPy's, which documents them.
 __all__: list[str] = []

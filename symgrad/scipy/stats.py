@@ -26,17 +26,17 @@ import scipy.special as special
 import scipy.stats
 
 from .. import numpy as traced_numpy
-from .._api._control import cond
 from .._api._custom import stop_gradient
-from .._ops.np_common import is_traced
-from .._shapes import under
-from .._trace._namespace import holds, offering
-from . import _rarer  # noqa: F401 - its rows are among the distributions
+from .._core.base._sizes import under
+from .._core.ops.np_common import is_traced
+from .._core.trace._namespace import holds, offering
+from .._syntax._control import cond
+from . import _more_distributions as _rarer  # noqa: F401 - its rows are among the distributions
 from . import special as traced_special
+from ._coverage import reasons
 from ._distribution import only
 from ._distributions import DISTRIBUTIONS, LOG_ROOT_2PI
-from ._fates import reasons
-from ._frozen import frozen
+from ._frozen_distributions import frozen
 from ._inference import (
     boxcox,
     boxcox_llf,
@@ -48,7 +48,6 @@ from ._inference import (
     yeojohnson,
     yeojohnson_llf,
 )
-from ._replacing import Standing, floats, require_lengths
 from ._sample_tests import (
     chisquare,
     f_oneway,
@@ -87,6 +86,7 @@ from ._summaries import (
     zmap,
     zscore,
 )
+from ._versions import Standing, floats, require_lengths
 
 __all__ = [  # noqa: PLE0604 - the names of the rows
     *DISTRIBUTIONS, "chisquare", "f_oneway", "jarque_bera", "kurtosistest", "normaltest",

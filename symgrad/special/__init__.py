@@ -1,7 +1,7 @@
 """The special functions of ``scipy.special``: records, formulas, tables of coefficients.
 
-Loaded when the first of them is asked for (``symgrad._op.registry``): programs of NumPy's functions
-go without. Importing this package fills the registry.
+Loaded when the first of them is asked for (``symgrad._core.op.registry``): programs of NumPy's
+functions go without. Importing this package fills the registry.
 """
 
 import pkgutil

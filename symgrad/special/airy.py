@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import Evidence, Real
+from .._core.base._scipy_names import special as sc
+from .._core.op import Evidence, Real
 from .records import parts
 from .tables import (
     AIRY_LEFT_IMAGINARY,

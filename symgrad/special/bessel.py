@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import (
+from .._core.base._scipy_names import special as sc
+from .._core.op import (
     HIGHEST,
     Code,
     Composed,
@@ -31,7 +31,7 @@ from .._op import (
     Words,
     define,
 )
-from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
+from .._core.ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
 from .bessel_contours import (
     CONVENTION,
     IV_BY_ORDER,

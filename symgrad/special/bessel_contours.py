@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import HIGHEST, Evidence, Op, Positive, Real, Words
-from . import precisely
+from .._core.op import HIGHEST, Evidence, Op, Positive, Real, Words
+from . import multiple_precision as precisely
 from .records import in_doubles
 
 #: Outside of the box.

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import HIGHEST, Evidence, Op, Positive, Words
+from .._core.base._scipy_names import special as sc
+from .._core.op import HIGHEST, Evidence, Op, Positive, Words
 from .tables import (
     I0_MIDDLE,
     I0E1_FAR,

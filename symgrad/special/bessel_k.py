@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import HIGHEST, Evidence, Op, Positive, Words
-from .._ops.pairs import two_product, two_sum
+from .._core.base._scipy_names import special as sc
+from .._core.op import HIGHEST, Evidence, Op, Positive, Words
+from .._core.ops.pairs import two_product, two_sum
 from .tables import (
     I0_NEAR,
     I1_NEAR,

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from .._late import special as sc
-from .._ops.pairs import (
+from .._core.base._scipy_names import special as sc
+from .._core.ops.pairs import (
     pair_logarithm,
     pair_power,
     pair_product,

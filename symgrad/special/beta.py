@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import Code, Cython, Evidence, Map, Op, Partials, Words, define
-from .._ops.pairs import (
+from .._core.base._scipy_names import special as sc
+from .._core.op import Code, Cython, Evidence, Map, Op, Partials, Words, define
+from .._core.ops.pairs import (
     pair_exponential,
     pair_logarithm,
     pair_product,

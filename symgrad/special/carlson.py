@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from .._late import special as sc
-from .._op import Evidence, Op, Positive, Words
-from .._ops.np_common import as_array, as_float
+from .._core.base._scipy_names import special as sc
+from .._core.op import Evidence, Op, Positive, Words
+from .._core.ops.np_common import as_array, as_float
 from ..errors import UnsupportedError
 from .records import in_doubles, relative
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._ops.pairs import (
+from .._core.ops.pairs import (
     PAIRS,
     pair_exponential,
     pair_logarithm,

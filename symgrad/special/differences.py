@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import (
+from .._core.base._scipy_names import special as sc
+from .._core.op import (
     HIGHEST,
     Code,
     Composed,
@@ -32,7 +32,7 @@ from .._op import (
     define,
     registry,
 )
-from .._ops.pairs import pair_logarithm, pair_quotient, pair_sum, two_sum
+from .._core.ops.pairs import pair_logarithm, pair_quotient, pair_sum, two_sum
 from .records import BOTH_POSITIVE, in_doubles
 from .taylor import SERIES, series_product, series_quotient, series_sum
 

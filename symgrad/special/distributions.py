@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import COUNT, HIGHEST, Evidence, Op, Positive, Real, Words, optional
-from . import precisely
+from .._core.base._scipy_names import special as sc
+from .._core.op import COUNT, HIGHEST, Evidence, Op, Positive, Real, Words, optional
+from . import multiple_precision as precisely
 from .densities import BETA, GAMMA, STUDENT, beta_density, gamma_density, t_density
 from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS, digamma_half, polygamma
 from .incomplete import (

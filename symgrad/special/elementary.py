@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import (
+from .._core.base._scipy_names import special as sc
+from .._core.op import (
     Code,
     Composed,
     Cython,

@@ -26,8 +26,20 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import HIGHEST, Code, Composed, Cython, Evidence, Map, Op, Partials, Real, Words, define
+from .._core.base._scipy_names import special as sc
+from .._core.op import (
+    HIGHEST,
+    Code,
+    Composed,
+    Cython,
+    Evidence,
+    Map,
+    Op,
+    Partials,
+    Real,
+    Words,
+    define,
+)
 from .records import UNIT, boxed, elsewhere, in_doubles, relative
 from .tables import (
     COMPLETE_D1_LOG,

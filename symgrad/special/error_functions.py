@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import (
+from .._core.base._scipy_names import special as sc
+from .._core.op import (
     HIGHEST,
     Code,
     Composed,
@@ -32,7 +32,7 @@ from .._op import (
     Words,
     define,
 )
-from .._ops.pairs import two_product
+from .._core.ops.pairs import two_product
 from . import complex_parts
 from .normal import bell, hazard_excess
 from .records import UNARY

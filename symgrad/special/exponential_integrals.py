@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import HIGHEST, Evidence, Op, Positive, Words
-from .._ops.pairs import two_product
-from . import precisely
+from .._core.base._scipy_names import special as sc
+from .._core.op import HIGHEST, Evidence, Op, Positive, Words
+from .._core.ops.pairs import two_product
+from . import multiple_precision as precisely
 from .records import ORDER, POSITIVE, UNARY, boxed, elsewhere, in_doubles, parts
 from .tables import (
     CHI_NEAR,

@@ -29,10 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from .._late import special as sc
-from .._op import HIGHEST, Evidence, Op, Positive, Real, Words, composite
-from .._ops.np_common import as_array, join_parts
-from . import precisely
+from .._core.base._scipy_names import special as sc
+from .._core.op import HIGHEST, Evidence, Op, Positive, Real, Words, composite
+from .._core.ops.np_common import as_array, join_parts
+from . import multiple_precision as precisely
 from .normal import bell
 from .records import in_doubles
 

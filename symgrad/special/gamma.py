@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import (
+from .._core.base._scipy_names import special as sc
+from .._core.op import (
     HIGHEST,
     Code,
     Composed,
@@ -34,9 +34,10 @@ from .._op import (
     define,
     refuse,
 )
-from .._ops.np_common import as_array, as_float
-from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_sum
-from . import complex_parts, precisely
+from .._core.ops.np_common import as_array, as_float
+from .._core.ops.pairs import pair_product, pair_quotient, pair_sum, two_sum
+from . import complex_parts
+from . import multiple_precision as precisely
 from .differences import digamma_by_sums, polygamma
 from .records import (
     ORDER,

@@ -18,10 +18,22 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import Code, Composed, Cython, Evidence, Map, Op, Partials, Positive, Real, Words, define
-from .._ops.pairs import PAIRS, pair_product, pair_quotient, pair_sum, two_product, two_sum
-from . import precisely
+from .._core.base._scipy_names import special as sc
+from .._core.op import (
+    Code,
+    Composed,
+    Cython,
+    Evidence,
+    Map,
+    Op,
+    Partials,
+    Positive,
+    Real,
+    Words,
+    define,
+)
+from .._core.ops.pairs import PAIRS, pair_product, pair_quotient, pair_sum, two_product, two_sum
+from . import multiple_precision as precisely
 from .gamma import rgamma_pair
 from .hypergeometric_slopes import (
     BY_PARAMETERS,

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import COUNT, Evidence, Op, Positive, Real, Words, optional
-from . import precisely
+from .._core.op import COUNT, Evidence, Op, Positive, Real, Words, optional
+from . import multiple_precision as precisely
 from .records import in_doubles
 
 CONVENTION = "by parameters: nan where the series loses digits"

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import Code, Cython, Evidence, Map, Op, Partials, Positive, Words, define
-from . import precisely
+from .._core.base._scipy_names import special as sc
+from .._core.op import Code, Cython, Evidence, Map, Op, Partials, Positive, Words, define
+from . import multiple_precision as precisely
 from .differences import DIGAMMA_STEP
 from .distributions import (
     BETA_SHAPE,

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import Code, Composed, Cython, Evidence, Map, NoRule, Op, Real, define_step
-from .._ops.pairs import pair_product, pair_quotient, pair_root, pair_sum, two_sum
-from . import precisely
+from .._core.base._scipy_names import special as sc
+from .._core.op import Code, Composed, Cython, Evidence, Map, NoRule, Op, Real, define_step
+from .._core.ops.pairs import pair_product, pair_quotient, pair_root, pair_sum, two_sum
+from . import multiple_precision as precisely
 from .elliptic import ELLIPTIC_G, GAUSS, elliptic_g, excess_of_angle, within_means
 from .records import elsewhere, parts
 from .taylor import SERIES

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .._late import special as sc
-from .._op import Evidence, Op, Positive, Words
-from . import precisely
+from .._core.base._scipy_names import special as sc
+from .._core.op import Evidence, Op, Positive, Words
+from . import multiple_precision as precisely
 from .tables import (
     BEI2_MIDDLE,
     BEI2_NEAR,

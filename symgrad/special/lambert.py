@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import Evidence, Op, Words, composite
-from .._ops.np_common import as_array, join_parts
-from .._ops.pairs import two_product
+from .._core.base._scipy_names import special as sc
+from .._core.op import Evidence, Op, Words, composite
+from .._core.ops.np_common import as_array, join_parts
+from .._core.ops.pairs import two_product
 from ..errors import UnsupportedError
-from . import precisely
+from . import multiple_precision as precisely
 from .records import in_doubles
 
 

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import HIGHEST, Code, Composed, Evidence, Map, Op, Partials, Words, define
-from .._ops.pairs import two_product
+from .._core.base._scipy_names import special as sc
+from .._core.op import HIGHEST, Code, Composed, Evidence, Map, Op, Partials, Words, define
+from .._core.ops.pairs import two_product
 from .records import UNARY, elsewhere, of_scipy
 from .tables import (
     ERFCINV1_FAR,

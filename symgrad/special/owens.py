@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import Evidence, Op, Real, Words
-from .._ops.pairs import (
+from .._core.base._scipy_names import special as sc
+from .._core.op import Evidence, Op, Real, Words
+from .._core.ops.pairs import (
     pair_exponential,
     pair_product,
     pair_quotient,
@@ -25,7 +25,7 @@ from .._ops.pairs import (
     two_product,
     two_sum,
 )
-from . import precisely
+from . import multiple_precision as precisely
 from .elliptic import GAUSS
 from .normal import DENSITY
 from .records import boxed, elsewhere

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from .._ops.pairs import (
+from .._core.ops.pairs import (
     pair_exponential,
     pair_logarithm,
     pair_product,

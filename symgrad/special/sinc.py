@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import (
+from .._core.base._scipy_names import special as sc
+from .._core.op import (
     HIGHEST,
     Code,
     Composed,
@@ -29,7 +29,7 @@ from .._op import (
     Words,
     define,
 )
-from .._ops import parts
+from .._core.ops import complex_elementwise as parts
 from .records import UNARY
 from .taylor import form_of_order
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import Evidence, Op, Positive, Words, composite
-from .._ops.np_common import as_array, as_float, is_traced, join_parts
+from .._core.base._scipy_names import special as sc
+from .._core.op import Evidence, Op, Positive, Words, composite
+from .._core.ops.np_common import as_array, as_float, is_traced, join_parts
 from ..errors import UnsupportedError
 from .bessel_orders import HELPERS, bessel_i, bessel_j
 from .records import ORDER, boxed, relative

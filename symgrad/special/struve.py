@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._late import special as sc
-from .._op import Evidence, Op, Positive, Real, Words, registry
-from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
-from . import precisely
+from .._core.base._scipy_names import special as sc
+from .._core.op import Evidence, Op, Positive, Real, Words, registry
+from .._core.ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
+from . import multiple_precision as precisely
 from .records import ORDER, boxed, elsewhere, falling_power
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._ops.pairs import pair_exponential, pair_logarithm, pair_product, pair_sum, two_sum
+from .._core.ops.pairs import pair_exponential, pair_logarithm, pair_product, pair_sum, two_sum
 from .densities import digamma_excess, t_parts
 from .differences import digamma_half, positive_step
 from .shapes import NODES, beta_reach, beta_tail

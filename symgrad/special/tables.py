@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import (
+from .._core.op import (
     Code,
     Composed,
     Emit,

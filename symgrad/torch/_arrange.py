@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .._core.trace._calls import call
 from .._tensor._record import called, planned
 from .._tensor._tensor import Tensor
-from .._trace._calls import call
 from ..errors import ArgumentError
 from ._arguments import Selected, axis_of, example, sizes_of
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._graph._types import check_dtype
-from .._options import shown
+from .._core.base._argument_checks import shown
+from .._core.graph._types import check_dtype
+from .._core.trace._tree import MOST_AXES
 from .._tensor._mode import default
 from .._tensor._tensor import Tensor
-from .._trace._tree import MOST_AXES
 from ..errors import ArgumentError, ShapeError
 from ._arguments import example, sizes_of
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.special as special
 
-from .._op import Evidence, Op, registry
+from .._core.op import Evidence, Op, registry
+from .._core.trace import Traced
 from .._tensor._record import Step, apply, bind
 from .._tensor._tensor import Tensor
-from .._trace import Traced
 from ._arguments import example
 
 _NONE: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._tensor._composed import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, Composed
+from .._tensor._composites import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, Composed
 from .._tensor._record import bind, planned
 from .._tensor._tensor import Tensor, counted, reduced
 from ..errors import UnsupportedError

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._compile import _private
-from symgrad._compile._cache import loaded_quickly
-from symgrad._runtime import load_memory, load_pool
+from symgrad._core.codegen import _private_files as _private
+from symgrad._core.codegen._cache import loaded_quickly
+from symgrad._core.runtime import load_memory, load_pool
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
 

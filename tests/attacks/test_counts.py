@@ -373,7 +373,7 @@ def test_counts(attack: Any) -> None:
 
 def test_constants_are_found() -> None:
     """The sweep has those of containers and of steps, whatever they are now."""
-    from symgrad._compile import _reads  # a constant that once was a cliff
+    from symgrad._capture import _reads  # a constant that once was a cliff
 
     assert {_reads.SEPARATE, _reads.SEPARATE_FUNCTIONS} <= set(constants())
     assert len(constants()) > 60

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._op import registry
-from symgrad._trace import flatten
+from symgrad._core.op import registry
+from symgrad._core.trace import flatten
 from symgrad.errors import SymgradError, UnsupportedError
 from tests.samples import samples_of
 from tests.shared import called, of_arrays

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._symbolic import _patience
+from symgrad._symbolic import _limits as _patience
 from symgrad.cli import main
 from symgrad.errors import ParseError, SymgradError
 

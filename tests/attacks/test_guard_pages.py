@@ -13,9 +13,9 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Evidence, Map, Op, registry
-from symgrad._ops import logic
-from symgrad._trace import flatten
+from symgrad._core.op import Evidence, Map, Op, registry
+from symgrad._core.ops import logic
+from symgrad._core.trace import flatten
 from symgrad.errors import SymgradError
 from tests.samples import samples_of
 from tests.shared import called, of_arrays

@@ -11,9 +11,9 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Evidence, Map, Op, registry
-from symgrad._ops.logic import CONDITION
-from symgrad._pipeline import lower
+from symgrad._core._pipeline import lower
+from symgrad._core.op import Evidence, Map, Op, registry
+from symgrad._core.ops.logic import CONDITION
 
 OPS = sorted(
     (op for op in registry.ops.values() if isinstance(op, Map)),

@@ -22,21 +22,21 @@ import pytest
 from sympy.parsing import sympy_parser
 
 import symgrad as sg
-from symgrad._compile import _cache
-from symgrad._compile import _code as machine
-from symgrad._compile._loading import load_product
+from symgrad._core._pipeline import lower
+from symgrad._core.base._sizes import hint
+from symgrad._core.codegen import _cache
+from symgrad._core.codegen import _code as machine
+from symgrad._core.codegen._loading import load_product
+from symgrad._core.lowering import products
+from symgrad._core.op import Composite, registry
+from symgrad._core.program import Program
+from symgrad._core.program import _read as reading
+from symgrad._core.program._json import to_json
+from symgrad._core.runtime import MISS, _threads, load_memory, load_pool
+from symgrad._core.trace import flatten
 from symgrad._export._function import c_source
-from symgrad._lower import products
-from symgrad._op import Composite, registry
-from symgrad._pipeline import lower
-from symgrad._runtime import MISS, _threads, load_memory, load_pool
-from symgrad._schedule import Program
-from symgrad._schedule import _read as reading
-from symgrad._schedule._json import to_json
-from symgrad._shapes import hint
 from symgrad._show._graph_view_program import program_view
 from symgrad._tensor import draw
-from symgrad._trace import flatten
 from symgrad.errors import CycleError, DataError, SymgradError, UnsupportedError
 from tests.samples import samples_of
 from tests.shared import of_arrays
@@ -241,7 +241,7 @@ def damaged(text: str, rng: Any) -> bytes:
 # ---------------------------------------------------------------- what is asked of a file
 
 #: What the code of a program may import, and the names of Python that it may use.
-MODULES = {"numpy", "scipy", "scipy.linalg", "math", "base64", "symgrad._ops.callback"}
+MODULES = {"numpy", "scipy", "scipy.linalg", "math", "base64", "symgrad._core.ops.callback"}
 FOREIGN = {"eval", "exec", "open", "compile", "setattr", "globals", "vars", "input"}
 #: A program that is sound may still fail on numbers: of a singular matrix, of an index.
 FAILS = (ValueError, IndexError, ArithmeticError, OverflowError, np.linalg.LinAlgError)

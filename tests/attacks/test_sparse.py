@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._trace import flatten
+from symgrad._core.trace import flatten
 from symgrad.errors import SparsityWarning
 
 Step = Callable[[Any], Any]

@@ -17,7 +17,7 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Evidence, Map, registry
+from symgrad._core.op import Evidence, Map, registry
 
 registry.complete()
 #: Points, and what is beside them.

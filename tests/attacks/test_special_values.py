@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._op import Evidence, Map, Op, registry
+from symgrad._core.op import Evidence, Map, Op, registry
 
 #: Ops that are NumPy's own universal functions: it judges them.
 OPS = sorted(

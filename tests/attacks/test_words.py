@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from symgrad._compile._cache import loaded
-from symgrad._compile._watch import Watch
-from symgrad._runtime import UnwatchedError, can_watch
+from symgrad._capture._watch import Watch
+from symgrad._core.codegen._cache import loaded
+from symgrad._core.runtime import UnwatchedError, can_watch
 
 SETUP = """
 import types, functools

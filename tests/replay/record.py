@@ -19,16 +19,16 @@ from zlib import crc32
 import numpy as np
 
 import symgrad as sg
-from symgrad._compile._function import Function
+from symgrad._core._pipeline import legal, lower
+from symgrad._core.base._state import within
+from symgrad._core.graph import Node
+from symgrad._core.program import Program, schedule
+from symgrad._core.program._steps import leaf_text
+from symgrad._core.program._text import named_bodies
+from symgrad._core.runtime import write_entry
+from symgrad._core.trace import flatten
+from symgrad._dispatch._function import Function
 from symgrad._export import c_source
-from symgrad._graph import Node
-from symgrad._pipeline import legal, lower
-from symgrad._runtime import write_entry
-from symgrad._schedule import Program, schedule
-from symgrad._schedule._steps import leaf_text
-from symgrad._schedule._text import named_bodies
-from symgrad._state import within
-from symgrad._trace import flatten
 
 from .corpus import Entry, answer
 

@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[2]
 CODE = """
 import sys
 from tests.replay.__main__ import main
-from symgrad import _rewrite
-from symgrad._rewrite import RULES
+from symgrad._core import rewrite as _rewrite
+from symgrad._core.rewrite import RULES
 
 file, names = sys.argv[1], ("transforms/grad_of_grad", "transforms/where")
 assert main("record", file, *names) == 0

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from symgrad._op import Composite
+from symgrad._core.op import Composite
 from tests.samples import algebra, analysis, arrays, special, statistics
 from tests.samples.making import Sample, Samples
 

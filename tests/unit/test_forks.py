@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import symgrad as sg
-from symgrad._forks import cached_property
-from symgrad._platform import has
+from symgrad._core.base._fork_safety import cached_property
+from symgrad._core.base._platform import has
 
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 
@@ -47,7 +47,7 @@ MIDDLE = """
 import contextlib, gc, os, subprocess, sys, threading, time
 import numpy as np, symgrad as sg
 from llvmlite.binding import ffi
-from symgrad import _forks
+from symgrad._core.base import _fork_safety as _forks
 
 X = np.linspace(0.1, 1.0, 5)
 f = sg.grad(lambda x: np.sum(x**3))
@@ -154,7 +154,7 @@ def run(code: str, *args: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_locks_of_modules_are_free_in_a_child() -> None:
     locks = module_locks()
-    assert ("symgrad._graph._interned", "_lock") in locks
+    assert ("symgrad._core.graph._interned", "_lock") in locks
     ended = run(HELD, json.dumps(locks))
     assert (ended.stdout, ended.stderr) == ("0\n", "")
 

@@ -17,10 +17,10 @@ import scipy.special as sc
 import sympy as sp
 
 import symgrad as sg
-from symgrad._graph._types import resolve
-from symgrad._late import LateFunction, LateModule, resolved, special
-from symgrad._op import Map, NonZero, registry
-from symgrad._op._registry import Composite, Registry
+from symgrad._core.base._scipy_names import LateFunction, LateModule, resolved, special
+from symgrad._core.graph._types import resolve
+from symgrad._core.op import Map, NonZero, registry
+from symgrad._core.op._registry import Composite, Registry
 from symgrad._tensor import Tensor
 from symgrad.errors import DefinitionError, UnsupportedError
 from symgrad.special.gamma import BERNOULLI
@@ -84,7 +84,7 @@ print(sg.compile(lambda x: x * special.gamma(np.full_like(x, 4.0))).program(X))"
 @pytest.mark.slow
 def test_ops_of_special_functions_are_found_by_name() -> None:
     code = """
-from symgrad._op import registry
+from symgrad._core.op import registry
 assert registry.named("Tanh") and "symgrad.special" not in sys.modules
 print(registry.ops["Kei"](1.5), registry.named("Kei").name, registry.named("Nothing"))"""
     assert run(code) == f"{registry.ops['Kei'](1.5)} Kei None"
@@ -111,7 +111,7 @@ except sg.errors.DefinitionError as error:
 @pytest.mark.slow
 def test_the_registry_settles_without_a_clash() -> None:
     code = """
-from symgrad._op import registry
+from symgrad._core.op import registry
 import scipy.special, scipy.linalg
 assert registry.find(scipy.special.erf) is registry.ops["Erf"]
 assert not registry._late
@@ -126,7 +126,7 @@ print("settled")"""
 @pytest.mark.slow
 def test_asking_for_fields_imports_what_they_hold() -> None:
     code = """
-from symgrad._op import registry
+from symgrad._core.op import registry
 op = registry.ops["Log1p"]
 assert op.ufunc is np.log1p and op.evaluate is np.log1p and "scipy.special" not in sys.modules
 op = registry.ops["Erf"]
@@ -142,7 +142,7 @@ print(handlers[sys.modules["scipy.special"].erf] is op)"""
 @pytest.mark.slow
 def test_calls_on_numbers_import_scipy() -> None:
     code = """
-from symgrad._late import linalg, special
+from symgrad._core.base._scipy_names import linalg, special
 late = special.erf
 assert repr(late) == "<function scipy.special.erf>" and "scipy.special" not in sys.modules
 import copy, pickle

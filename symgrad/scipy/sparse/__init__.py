@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..._forks import late_module
-from ..._ops.np_common import is_traced
-from ..._trace._namespace import holds, offering
+from ..._core.base._fork_safety import late_module
+from ..._core.ops.np_common import is_traced
+from ..._core.trace._namespace import holds, offering
 from ...errors import UnsupportedError
-from .._fates import reasons
-from .._replacing import of_scipy
-from ._composed import (
+from .._coverage import reasons
+from .._versions import of_scipy
+from ._composition import (
     block_array,
     block_diag,
     bmat,
@@ -46,7 +46,7 @@ from ._composed import (
     vstack,
 )
 from ._entries import ByElements, Entries, entries, issparse
-from ._refused import refusing
+from ._refusals import refusing
 
 __all__ = [
     "Entries",

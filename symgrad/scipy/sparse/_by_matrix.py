@@ -9,14 +9,14 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from ... import numpy as traced_numpy
-from ..._api._control import fori_loop, scan
 from ..._api._custom import stop_gradient
 from ..._api._transforms import vmap
-from ..._ops.np_common import is_traced
-from ..._trace._namespace import version
-from .._replacing import Standing, floats, refuse_option
+from ..._core.ops.np_common import is_traced
+from ..._core.trace._namespace import version
+from ..._syntax._control import fori_loop, scan
+from .._versions import Standing, floats, refuse_option
 from ._entries import Entries, entries, issparse, kind_of
-from ._parts import summed
+from ._indexing import summed
 
 
 class LinearOperator(metaclass=Standing, of=scipy.sparse.linalg.LinearOperator):

@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse
 
 from ... import numpy as traced_numpy
-from ..._disguise import stands_for
-from ..._ops.np_common import is_traced
-from ..._trace._tree import Placed
+from ..._core.base._stand_in_types import stands_for
+from ..._core.ops.np_common import is_traced
+from ..._core.trace._tree import Placed
 from ...errors import ShapeError, UnsupportedError
-from .._replacing import floats, refuse_option
-from . import _parts
-from ._parts import OPERATORS, Places, by_operator, product, summed
+from .._versions import floats, refuse_option
+from . import _indexing as _parts
+from ._indexing import OPERATORS, Places, by_operator, product, summed
 from ._structure import Making, like_data, numbers_of, places_of, version_of, without
 
 _join = traced_numpy.concatenate

@@ -25,13 +25,13 @@ import scipy.sparse.linalg
 from ... import numpy as traced_numpy
 from ..._api._callback import pure_callback
 from ..._api._custom import custom_vjp
-from ..._graph import warn_user
-from ..._ops.np_common import is_traced
-from ..._state import now
-from ..._trace._namespace import offering
+from ..._core.base._state import now
+from ..._core.graph import warn_user
+from ..._core.ops.np_common import is_traced
+from ..._core.trace._namespace import offering
 from ...errors import ShapeError
-from .._fates import reasons
-from .._replacing import floats, refuse_option
+from .._coverage import reasons
+from .._versions import floats, refuse_option
 from ._by_matrix import (
     LinearOperator,
     eigsh,
@@ -43,7 +43,7 @@ from ._by_matrix import (
     svds,
 )
 from ._entries import Entries, entries, issparse
-from ._refused import refusing
+from ._refusals import refusing
 
 __all__ = [
     "LinearOperator", "aslinearoperator", "eigsh", "expm", "expm_multiply", "factorized", "inv",

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import scipy.spatial
 
-from ..._forks import late_module
-from ..._trace._namespace import offering
-from .._fates import reasons
-from .._replacing import doubles, floats, replaces
-from .._searched import KDTree
+from ..._core.base._fork_safety import late_module
+from ..._core.trace._namespace import offering
+from .._coverage import reasons
+from .._neighbours import KDTree
+from .._versions import doubles, floats, replaces
 
 __all__ = ["KDTree", "cKDTree", "distance_matrix", "minkowski_distance", "minkowski_distance_p"]
 

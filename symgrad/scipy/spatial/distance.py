@@ -21,11 +21,11 @@ import scipy.spatial.distance
 from scipy.special import rel_entr
 
 from ... import numpy as traced_numpy
-from ..._ops.np_common import is_traced
-from ..._trace._namespace import offering
+from ..._core.ops.np_common import is_traced
+from ..._core.trace._namespace import offering
 from ...errors import ShapeError
-from .._fates import reasons
-from .._replacing import doubles, floats, given_to, refuse_option, replaces, require_lengths
+from .._coverage import reasons
+from .._versions import doubles, floats, given_to, refuse_option, replaces, require_lengths
 
 __all__ = [
     "braycurtis",

@@ -19,10 +19,10 @@ import numpy as np
 import scipy.spatial.transform
 
 from ... import numpy as traced_numpy
-from ..._trace._namespace import offering
+from ..._core.trace._namespace import offering
 from ...errors import ShapeError
-from .._fates import reasons
-from .._replacing import Standing, floats, increasing, refuse_option
+from .._coverage import reasons
+from .._versions import Standing, floats, increasing, refuse_option
 
 __all__ = ["Rotation", "Slerp"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import symgrad as sg
-from symgrad._api._statements import code_of
+from symgrad._syntax._statements import code_of
 
 Array = np.ndarray[Any, Any]
 

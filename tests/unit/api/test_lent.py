@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._compile import Function
+from symgrad._dispatch import Function
 from symgrad.scipy import optimize
 
 pytestmark = pytest.mark.usefixtures("few_kernels")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._api import _plan
+from symgrad._sparse import _plan
 
 
 def flow(u: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._control._as_arrays import LEAST
+from symgrad._core.control._array_recovery import LEAST
 
 
 def steps(f: Callable[..., Any], *args: Any) -> int:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._control._binomial import fewest_runs, reached, split
-from symgrad._graph import element_count
-from symgrad._op import registry
+from symgrad._core.control._binomial import fewest_runs, reached, split
+from symgrad._core.graph import element_count
+from symgrad._core.op import registry
 from symgrad.errors import ArgumentError
 
 Array = Any

@@ -6,9 +6,9 @@ import weakref
 import numpy as np
 
 import symgrad as sg
-from symgrad._control import _build
-from symgrad._control._parts import result
-from symgrad._trace import Traced
+from symgrad._core.control import _build
+from symgrad._core.control._fields import result
+from symgrad._core.trace import Traced
 
 
 def test_a_result_of_a_loop_around_that_a_branch_is_the_first_to_ask_for() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._control import _loop_pull
-from symgrad._graph import bodies, topological
+from symgrad._core.control import _loop_reverse as _loop_pull
+from symgrad._core.graph import bodies, topological
 from symgrad.scipy.integrate import solve_ivp
 
 Array = Any

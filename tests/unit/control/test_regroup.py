@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._control import _reroll
+from symgrad._core.control import _reroll
 
 Array = Any
 N = 90

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._control import _reroll
+from symgrad._core.control import _reroll
 
 Array = Any
 N = 90
@@ -20,7 +20,7 @@ N = 90
 def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let short repeats be loops, so that the tests are quick."""
     monkeypatch.setattr(_reroll, "LONG", 60)
-    monkeypatch.setattr("symgrad._compile._function.words_of", lambda *_: None)  # found anew
+    monkeypatch.setattr("symgrad._dispatch._function.words_of", lambda *_: None)  # found anew
     return
 
 
@@ -328,7 +328,7 @@ def test_programs_without_repeats_are_not_read(monkeypatch: pytest.MonkeyPatch) 
             values.append(kinds[rng.integers(4)] * 0.5)
         return values[-1]
 
-    monkeypatch.setattr("symgrad._control._reroll.Row", never)
+    monkeypatch.setattr("symgrad._core.control._reroll.Row", never)
     monkeypatch.setattr(_reroll, "LONG", 6000)  # as it is: a few words come again by chance
     assert len(sg.grad(f).program(np.linspace(0.1, 0.4, 4)).steps) > 6000
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import symgrad as sg
-from symgrad._graph import topological
+from symgrad._core.graph import topological
 
 
 def inner_loops(f: Any, *args: Any) -> list[int]:

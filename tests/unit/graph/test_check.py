@@ -11,8 +11,9 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad import _rewrite
-from symgrad._graph import (
+from symgrad._core import rewrite as _rewrite
+from symgrad._core.base._sizes import Dim
+from symgrad._core.graph import (
     Body,
     Constant,
     Input,
@@ -25,15 +26,14 @@ from symgrad._graph import (
     checked,
     topological,
 )
-from symgrad._graph._check import GRAPH_LAWS, PROGRAM_LAWS, describe
-from symgrad._graph._interned import new_node, node_class
-from symgrad._graph._laws import NODE_LAWS
-from symgrad._lower._legalize import legalize
-from symgrad._op import Composite, NoRule, Op, View, registry
-from symgrad._rewrite import Rule, Simplifier
-from symgrad._schedule import schedule
-from symgrad._shapes import Dim
-from symgrad._trace import flatten
+from symgrad._core.graph._check import GRAPH_LAWS, PROGRAM_LAWS, describe
+from symgrad._core.graph._interned import new_node, node_class
+from symgrad._core.graph._laws import NODE_LAWS
+from symgrad._core.lowering._legalize import legalize
+from symgrad._core.op import Composite, NoRule, Op, View, registry
+from symgrad._core.program import schedule
+from symgrad._core.rewrite import Rule, Simplifier
+from symgrad._core.trace import flatten
 from symgrad.errors import CheckError, CycleError
 from tests.samples import samples_of
 from tests.shared import of_arrays

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._ops import callback
+from symgrad._core.ops import callback
 from symgrad.errors import ArgumentError
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from symgrad._op import registry
-from symgrad._ops.fourier import OTHER_WAY
+from symgrad._core.op import registry
+from symgrad._core.ops.fourier import OTHER_WAY
 
 RECORDS = ("Fourier", "RealFourier", "RealSignal")
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad import _pipeline
-from symgrad._op import ArrayOp, Op, Products, registry
-from symgrad._ops.banded import band_factors, complex_band_factors
-from symgrad._ops.callback import token_of
-from symgrad._ops.complex_factorizations import as_complex, as_pairs, complex_lu_factors
-from symgrad._ops.linear import lu_factors
+from symgrad._core import _pipeline
+from symgrad._core.op import ArrayOp, Op, Products, registry
+from symgrad._core.ops.banded import band_factors, complex_band_factors
+from symgrad._core.ops.callback import token_of
+from symgrad._core.ops.complex_factorizations import as_complex, as_pairs, complex_lu_factors
+from symgrad._core.ops.linear import lu_factors
 from tests.shared import definite, well
 
 rng = np.random.default_rng(21)

@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symgrad as sg
-from symgrad._graph import Constant, Input, Iota, Literal, Node, SizeOf, topological
-from symgrad._op import ArrayOp, Composite, Op, Products, registry
-from symgrad._ops import logic, np_fft, np_refused, rounding
-from symgrad._ops.contract import contracted
-from symgrad._schedule._run import concrete
-from symgrad._shapes import Dim, evaluate_dim, recording
-from symgrad._trace import Traced, as_node, flatten
+from symgrad._core.base._sizes import Dim, evaluate_dim, recording
+from symgrad._core.graph import Constant, Input, Iota, Literal, Node, SizeOf, topological
+from symgrad._core.op import ArrayOp, Composite, Op, Products, registry
+from symgrad._core.ops import logic, np_fft, np_refused, rounding
+from symgrad._core.ops.contract import contracted
+from symgrad._core.program._run import concrete
+from symgrad._core.trace import Traced, as_node, flatten
 from symgrad.errors import ArgumentError, IndexingError, ShapeError, UnsupportedError
 from tests.samples import samples_of
 from tests.shared import called

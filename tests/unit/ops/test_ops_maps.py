@@ -16,9 +16,20 @@ import sympy as sp
 from scipy.special import cython_special
 
 import symgrad as sg
-from symgrad._op import Code, Cython, Evidence, Libm, Map, Op, Partials, Words, define, registry
-from symgrad._ops import logic, np_refused, rounding
-from symgrad._runtime._libraries import Function, exported
+from symgrad._core.op import (
+    Code,
+    Cython,
+    Evidence,
+    Libm,
+    Map,
+    Op,
+    Partials,
+    Words,
+    define,
+    registry,
+)
+from symgrad._core.ops import logic, np_refused, rounding
+from symgrad._core.runtime._libraries import Function, exported
 from symgrad.errors import DefinitionError, UnsupportedError
 from tests.samples import samples_of
 

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from symgrad._ops import pairs
+from symgrad._core.ops import pairs
 
 rng = np.random.default_rng(0)
 X, Y = rng.standard_normal((2, 40)) * 10.0 ** rng.integers(-9, 9, (2, 40))

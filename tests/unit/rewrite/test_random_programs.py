@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symgrad as sg
-from symgrad._ops import SLICE
-from symgrad._rewrite import RULES, Rule, rewrite
-from symgrad._rewrite._rules import build
-from symgrad._schedule import schedule
-from symgrad._trace import argument_names, as_leaf, as_traced, flatten, signature_of, trace
+from symgrad._core.ops import SLICE
+from symgrad._core.program import schedule
+from symgrad._core.rewrite import RULES, Rule, rewrite
+from symgrad._core.rewrite._rules import build
+from symgrad._core.trace import argument_names, as_leaf, as_traced, flatten, signature_of, trace
 
 
 def times(count: int) -> settings:

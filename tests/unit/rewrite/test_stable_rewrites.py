@@ -15,10 +15,10 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad import _reverse
-from symgrad._graph import as_sympy
-from symgrad._rewrite import FORMULAS, IDENTITIES, SHORTCUTS, Identity, Shortcut
-from symgrad._trace import Traced, as_node
+from symgrad._core.graph import as_sympy
+from symgrad._core.rewrite import FORMULAS, IDENTITIES, SHORTCUTS, Identity, Shortcut
+from symgrad._core.trace import Traced, as_node
+from symgrad._core.transforms import _reverse
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 DIGITS = 1000

@@ -18,10 +18,11 @@ import pytest
 from numpy._core import multiarray
 
 import symgrad as sg
-from symgrad._compile import _code, _kinds, _llvm
-from symgrad._runtime import _memory, structures
-from symgrad._runtime import _memory_code as memory
-from symgrad._runtime._structures import MemoryHandler
+from symgrad._core.codegen import _code, _llvm
+from symgrad._core.runtime import _memory, structures
+from symgrad._core.runtime import _memory_code as memory
+from symgrad._core.runtime._structures import MemoryHandler
+from symgrad._dispatch import _kinds
 
 pytestmark = pytest.mark.skipif(
     structures.FAULT is not None, reason="no machine code reads objects"
@@ -254,7 +255,7 @@ def test_arrays_that_outlive_everything() -> None:
 def test_numpy_with_another_layout_is_left_to_itself(otherwise: str, function: str) -> None:
     code = (
         "import numpy as np, symgrad as sg;"
-        f"from symgrad._runtime import _memory, structures; {otherwise};"
+        f"from symgrad._core.runtime import _memory, structures; {otherwise};"
         f"y = sg.{function}(lambda x: np.sin(x))(np.ones(100_000));"
         "from numpy._core import multiarray; print(multiarray.get_handler_name(y))"
     )

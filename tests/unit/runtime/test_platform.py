@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgrad import _platform
-from symgrad._runtime import structures
+from symgrad._core.base import _platform
+from symgrad._core.runtime import structures
 
 #: Prints the results of a bit of everything, and what shows that the lack is one.
 SMOKE = """
@@ -28,9 +28,9 @@ from scipy.integrate import quad, solve_ivp
 from scipy.sparse import csr_array
 
 import symgrad as sg
-from symgrad import _platform
-from symgrad._compile._cache import loaded
-from symgrad._runtime import can_watch, has_libmvec, structures
+from symgrad._core.base import _platform
+from symgrad._core.codegen._cache import loaded
+from symgrad._core.runtime import can_watch, has_libmvec, structures
 from symgrad.cli.diff import limited_memory
 
 scale = 2.0
@@ -142,7 +142,7 @@ def test_names_on_the_disk_do_for_other_systems(expected: tuple[Path, list[Any]]
 
 def test_what_is_pretended_is_checked() -> None:
     run = subprocess.run(
-        [sys.executable, "-c", "import symgrad._platform"],
+        [sys.executable, "-c", "import symgrad._core.base._platform"],
         env={**os.environ, "SYMGRAD_PRETEND": "forks"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -161,7 +161,7 @@ def test_builds_without_the_interpreters_lock_are_refused() -> None:
 
 
 def test_systems_are_asked_in_one_place() -> None:
-    """What names a system, or what only some have, stands in ``_platform.py``."""
+    """What names a system, or what only some have, stands in ``_core/base/_platform.py``."""
     asked = re.compile(
         r"sys\.platform|platform\.(machine|system)\(|os\.name\b|os\.register_at_fork|os\.getuid"
         r"|^\s*import (fcntl|mmap|msvcrt)"
@@ -173,4 +173,8 @@ def test_systems_are_asked_in_one_place() -> None:
         if any(asked.search(line) for line in file.read_text("utf-8").splitlines())
     }
     # A certificate names the processor; so does an error on one that has no code.
-    assert found == {"_platform.py", "_api/_certificates.py", "_runtime/_machine.py"}
+    assert found == {
+        "_core/base/_platform.py",
+        "_api/_certificates.py",
+        "_core/runtime/_machine.py",
+    }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from symgrad._runtime import _structures
+from symgrad._core.runtime import _structures
 
 pytestmark = pytest.mark.skipif(
     _structures.FAULT is not None, reason="something is otherwise here, or said to be"
@@ -35,15 +35,15 @@ CORPUS = """
 import io
 import sys
 import numpy as np
-from symgrad._runtime import _structures
+from symgrad._core.runtime import _structures
 _structures.FLAGS_AT += 8
 _structures.FAULT = _structures.fault()
 assert _structures.FAULT == "the layout of NumPy's arrays"
 
 import symgrad as sg
-from symgrad._compile import _code
-from symgrad._compile._function import Function
-from symgrad._trace import flatten
+from symgrad._dispatch import _code
+from symgrad._dispatch._function import Function
+from symgrad._core.trace import flatten
 sys.path.insert(0, "tests")
 from test_backends import PROGRAMS
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgrad._compile import Function
+from symgrad._dispatch import Function
 from symgrad.scipy import integrate
 
 

@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._runtime._libraries import register_bytes
+from symgrad._core.runtime._libraries import register_bytes
 from symgrad._show import stages
 from symgrad._show._stages import cut
 from symgrad._symbolic._element import sympy_depth

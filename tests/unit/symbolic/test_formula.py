@@ -17,11 +17,11 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._graph import topological
+from symgrad._core.graph import topological
 from symgrad._symbolic import Patience, beside, latex, mathml, simplified, text
 from symgrad._symbolic._binders import Sum, as_sympy, unevaluated
 from symgrad._symbolic._formula import Formula
-from symgrad._symbolic._named import distinct, inner_first
+from symgrad._symbolic._names import distinct, inner_first
 from symgrad._symbolic._notation import Array, Diag, Eye, Norm, Ones, T
 from symgrad._symbolic._products import product, transposed
 from symgrad.errors import UnsupportedError
@@ -307,7 +307,7 @@ def test_long_loops_are_refused_before_they_are_written_out(monkeypatch: Any) ->
     def never(*_: Any) -> Any:
         raise AssertionError("written out")
 
-    monkeypatch.setattr("symgrad._control._straight.substitute", never)
+    monkeypatch.setattr("symgrad._core.control._unrolling.substitute", never)
     with pytest.raises(UnsupportedError, match="too long to be written out"):
         sg.formula(lambda x: sg.fori_loop(0, 100_000, lambda _, c: np.sin(c), x), 1.0)
 
@@ -320,7 +320,7 @@ def test_what_a_loop_has_written_out_is_walked_once(monkeypatch: Any) -> None:
         seen.append(len(found))
         return found
 
-    monkeypatch.setattr("symgrad._control._straight.topological", walk)
+    monkeypatch.setattr("symgrad._core.control._unrolling.topological", walk)
     program = sg.compile(lambda x: sg.fori_loop(0, 200, lambda _, c: np.sin(c), x))
     with pytest.raises(UnsupportedError, match="too large"):
         sg.formula(program, 1.0)

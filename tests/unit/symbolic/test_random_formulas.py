@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sympy.concrete.expr_with_limits import ExprWithLimits
 
 import symgrad as sg
-from symgrad._symbolic._named import index_symbols
+from symgrad._symbolic._names import index_symbols
 from symgrad.errors import SimplificationWarning
 
 #: Steps from vectors of one length to others; they meet in conditions, sums and deltas.
@@ -88,7 +88,7 @@ def folded(e: Any, limits: list[Any], known: dict[str, Any]) -> Any:
 
 def compare(text: str, order: int, seconds: float) -> None:
     """Compare a function's formula, or one of its derivatives, with the numbers of a program."""
-    with warnings.catch_warnings(), patch("symgrad._symbolic._patience.SECONDS", seconds):
+    with warnings.catch_warnings(), patch("symgrad._symbolic._limits.SECONDS", seconds):
         warnings.simplefilter("ignore", SimplificationWarning)
         _compare(text, order)
 

@@ -15,7 +15,7 @@ import sympy as sp
 import symgrad as sg
 import symgrad.scipy.special as special
 from symgrad._api._call import arrays_read_by
-from symgrad._symbolic._over import DetOver, Entry, LogDetOver, OfMatrix, Over
+from symgrad._symbolic._bound_functions import DetOver, Entry, LogDetOver, OfMatrix, Over
 
 RNG = np.random.default_rng(5)
 N, M = 4, 3

@@ -14,11 +14,18 @@ import sympy as sp
 import symgrad as sg
 from symgrad import symbolic
 from symgrad._symbolic import Elements, readable_number, simplified
+from symgrad._symbolic._bound_functions import (
+    AllOver,
+    AnyOver,
+    ArgmaxOver,
+    ArgminOver,
+    MaxOver,
+    MinOver,
+)
 from symgrad._symbolic._cases import decided, gap_of, never_negative
 from symgrad._symbolic._deltas import resolve
-from symgrad._symbolic._named import rename_bound
-from symgrad._symbolic._over import AllOver, AnyOver, ArgmaxOver, ArgminOver, MaxOver, MinOver
-from symgrad._symbolic._shorter import cost
+from symgrad._symbolic._names import rename_bound
+from symgrad._symbolic._shortening import cost
 from symgrad.errors import UnsupportedError
 
 X, A, B = np.array([0.3, 1.7, -0.6]), np.arange(12.0).reshape(4, 3) - 5, np.ones((3, 2))

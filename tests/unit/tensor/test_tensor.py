@@ -9,7 +9,7 @@ import pytest
 
 import symgrad as sg
 import symgrad.torch as torch
-from symgrad._trace import evaluate
+from symgrad._core.trace import evaluate
 
 
 def leaf(data: Any) -> Any:

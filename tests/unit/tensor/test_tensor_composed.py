@@ -11,7 +11,7 @@ import pytest
 
 import symgrad as sg
 import symgrad.torch as torch
-from symgrad._op import registry
+from symgrad._core.op import registry
 from symgrad._tensor import _compiled
 
 WEAK = (

@@ -20,11 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symgrad as sg
-from symgrad._graph import Literal
-from symgrad._reverse import pull_back
-from symgrad._schedule import Program, schedule
-from symgrad._schedule._run import computed
-from symgrad._trace import partials
+from symgrad._core.graph import Literal
+from symgrad._core.program import Program, schedule
+from symgrad._core.program._run import computed
+from symgrad._core.trace import partials
+from symgrad._core.transforms._reverse import pull_back
 
 
 def rounding_bound(program: Program, values: list[Any]) -> list[Any]:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgrad._late import resolved
-from symgrad._op import registry
-from symgrad._trace import Traced, as_traced
-from symgrad._trace._arrays import call
-from symgrad._trace._views import Layout
+from symgrad._core.base._scipy_names import resolved
+from symgrad._core.op import registry
+from symgrad._core.trace import Traced, as_traced
+from symgrad._core.trace._arrays import call
+from symgrad._core.trace._views import Layout
 from symgrad.errors import SymgradError
 from tests.samples import samples_of
 

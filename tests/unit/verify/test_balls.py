@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._verify import _balls as balls
+from symgrad._verify import _ball_arithmetic as balls
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 

@@ -18,12 +18,12 @@ import symgrad._api._verify_kernels as verify_module
 import symgrad._verify._certify as certify_module
 import symgrad._verify._expansion as expansion_module
 from symgrad import verify
-from symgrad._op import Evidence, registry
+from symgrad._core.op import Evidence, registry
 from symgrad._verify._closures import closure
 from symgrad._verify._compare import compare
 from symgrad._verify._digits import evaluate, reach
-from symgrad._verify._measured import rule_of
 from symgrad._verify._numbers import Digits
+from symgrad._verify._numeric_calculus import rule_of
 from symgrad._verify._rules import differentiate, switches
 from symgrad.errors import UnsupportedError, VerificationError
 
@@ -78,7 +78,7 @@ def test_what_does_not_depend_must_be_zero(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_two_exact_derivatives_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verify(lambda x: np.sin(x) * x, 0.5).confirmed == 1
     wrong = lambda expression, target: 2 * sp.diff(expression, target)  # noqa: E731
-    monkeypatch.setattr("symgrad._verify._whole.derivative_of", wrong)
+    monkeypatch.setattr("symgrad._verify._whole_expression.derivative_of", wrong)
     with pytest.raises(VerificationError, match="two exact derivatives disagree"):
         verify(lambda x: np.sin(x) * x, 0.5)
 

@@ -1,0 +1,9 @@
+"""The compiler: from a Python function to machine code. It imports nothing of the rest of symgrad.
+
+A function is run once on traced values (``trace``), which makes a graph of nodes (``graph``) of
+ops (``op``: what a record is; ``ops``: all of them). Loops and branches are nodes that hold bodies
+(``control``). Transformations extend a graph by derivatives or a batch (``transforms``), rewriting
+simplifies it (``rewrite``), and in Kahn's order it is a program (``program``). ``_pipeline`` has
+the stages from there to machine code: ``lowering`` plans loops and writes LLVM text, ``codegen``
+makes and keeps objects, and ``runtime`` knows the structures of CPython and NumPy.
+"""

@@ -1,0 +1,1 @@
+"""Foundations: sizes and guards, the state of a trace, forks, signals, checks of arguments."""

@@ -1,0 +1,155 @@
+"""Errors of signal handlers: they are nobody's in whose code they are raised.
+
+Python calls a handler between two instructions of whatever runs just then, and what the handler
+raises (a timeout, say) comes out of there. Code that has another way to go on after an error of
+its own must not take it for one: ``except foreseen(Exception):`` in the place of ``except
+Exception:``, and ``with tolerating(OSError):`` in that of ``contextlib.suppress(OSError)``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
+
+E = TypeVar("E", bound=BaseException)
+
+#: Whose errors code of symgrad's may meet, besides Python's own.
+_MET = frozenset(("symgrad", "numpy", "scipy", "sympy", "mpmath", "numba", "llvmlite", "pandas"))
+
+#: Whose code raises no errors of a user's classes, but may be running when another thread does.
+_RAISE_NONE = frozenset(("symgrad", "llvmlite", "weakref", "_weakrefset"))
+
+
+def interrupts(error: BaseException | None) -> bool:
+    """Tell whether an error is not of the code that it comes out of.
+
+    A handler has raised it; or another thread (``PyThreadState_SetAsyncExc``), as far as that can
+    be told: its class is a user's, and symgrad's own code was running, which raises none.
+    """
+    if error is None:
+        return False
+    trail, frame = error.__traceback__, None
+    while trail is not None:
+        frame = trail.tb_frame
+        if _is_handler(frame):
+            return True
+        trail = trail.tb_next
+    home = type(error).__module__.partition(".")[0]
+    theirs = home not in _MET and home not in sys.stdlib_module_names
+    runs = "" if frame is None else str(frame.f_globals.get("__name__")).partition(".")[0]
+    return theirs and runs in _RAISE_NONE
+
+
+def _is_handler(frame: FrameType) -> bool:
+    """Tell whether a frame is a signal handler's: it is given the frame that it interrupts."""
+    code, around = frame.f_code, frame.f_back
+    several = code.co_flags & inspect.CO_VARARGS
+    if around is None or (code.co_argcount < 2 and not several):
+        return False
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + bool(several)]
+    given = [frame.f_locals.get(name) for name in names]
+    given += [x for rest in given if type(rest) is tuple for x in rest]
+    return any(x is around for x in given)
+
+
+def foreseen(*kinds: type[E]) -> tuple[type[E], ...]:
+    """Return kinds of errors for an ``except`` clause, which then lets an interruption through.
+
+    Examples
+    --------
+    >>> try:
+    ...     {}["a"]
+    ... except foreseen(LookupError) as error:
+    ...     print(error)
+    'a'
+    """
+    return () if interrupts(sys.exc_info()[1]) else kinds
+
+
+class tolerating:  # noqa: N801 - as contextlib.suppress
+    """A block that ends at an error of some kinds, which is not raised."""
+
+    def __init__(self, *kinds: type[BaseException]) -> None:
+        self._kinds = kinds
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:  # fmt: skip
+        return kind is not None and issubclass(kind, self._kinds) and not interrupts(error)
+
+
+#: Set right what an interruption may leave half done in other libraries: see
+#: ``_core/codegen/_llvm.py``.
+REPAIRS: list[Callable[[], None]] = []
+
+
+class delivering:  # noqa: N801 - a block, as above
+    """A block that ends with the error of a handler which Python has dropped within.
+
+    It does so where one is raised in a finaliser or in the callback of a weak reference, of which
+    making and dropping nodes and machine code have many.
+    """
+
+    def __init__(self) -> None:
+        self._error: BaseException | None = None
+        self._own = threading.get_ident() == threading.main_thread().ident  # which has signals
+        self._outer: Callable[[Any], Any] = sys.unraisablehook
+
+    def __enter__(self) -> None:
+        if self._own:
+            sys.unraisablehook = self._dropped
+
+    def _dropped(self, what: Any) -> None:
+        if self._own and interrupts(what.exc_value):
+            self._error = what.exc_value
+        else:
+            self._outer(what)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._own:
+            self._own = False
+            if sys.unraisablehook == self._dropped:
+                sys.unraisablehook = self._outer
+        if kind is not None or self._error is not None:
+            for repair in REPAIRS:
+                repair()
+        if self._error is not None:
+            raise self._error
+
+
+@contextlib.contextmanager
+def holding() -> Iterator[None]:
+    """Have the signals that arrive in the block handled at its end.
+
+    A module whose import is interrupted leaves others half imported, and ops half entered.
+    """
+    if threading.get_ident() != threading.main_thread().ident:  # no other has signals
+        yield
+        return
+    arrived: dict[int, None] = {}
+
+    def note(number: int, frame: FrameType | None) -> None:
+        arrived[number] = None
+
+    handlers: dict[int, Any] = {k: signal.getsignal(k) for k in signal.valid_signals()}
+    held = {k: handler for k, handler in handlers.items() if callable(handler)}
+    for number in held:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, handler in held.items():
+            if signal.getsignal(number) is note:
+                signal.signal(number, handler)
+        for number in arrived:
+            signal.raise_signal(number)

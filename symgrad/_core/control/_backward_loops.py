@@ -1,0 +1,63 @@
+"""Reverse mode of loops: which backward loop, made once for loops of one body.
+
+Loops of one body differ in their operands only, as the pieces of a solution from one dose to the
+next do (``_one_body``). The backward loop is made of stand-ins for operands and cotangents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..base._state import now
+from ..graph import Body, Node, remade
+from ..trace import substitute
+from ..transforms._guards import Guard, Guarded, narrowed, of_any
+from ._binomial import Binomial
+from ._fields import Loop, stand_ins
+from ._loop_reverse import Backward
+from ._singular_points import is_risky
+
+
+def pull_loop(
+    cts: Mapping[Node, Guarded], node: Node, wanted: Sequence[bool]
+) -> list[Guarded | None]:
+    """Return the cotangents of a loop's operands for those of its result nodes."""
+    loop = Loop.of(node)
+    in_order = any(x.op.kind == "tape" for x in loop.xs)  # tapes are read so, alone
+    kind = Backward if loop.slots is None or in_order else Binomial
+    risky = [w and is_risky(x) for w, x in zip(wanted, node.operands, strict=True)]
+    given = [*node.operands, *(ct.value for ct in cts.values())]
+    known = now().pulled
+    if known is None or now().promised or any(x.op.kind == "tape" for x in given):
+        return kind(loop, cts, wanted, risky).operands()
+    outer = [projection.params["index"] for projection in cts]
+    kinds = [(x.shape, x.dtype) for x in given]
+    # Of one body, not of equal ones: loops with the same inputs in their bodies are merged later.
+    items = tuple(id(value) if isinstance(value, Body) else value for _, value in node.items)
+    key = (items, *map(tuple, (wanted, risky, outer, kinds)))
+    if key not in known:
+        inside = stand_ins(given, "of")
+        operands, rest = inside[: len(node.operands)], inside[len(node.operands) :]
+        alike = Loop.of(remade(node, tuple(operands)))
+        seeds = {x: Guarded(ct) for x, ct in zip(cts, rest, strict=True)}
+        known[key] = loop, inside, kind(alike, seeds, wanted, risky).operands()
+    _, inside, found = known[key]
+    return _within(of_any(cts.values()), found, dict(zip(inside, given, strict=True)))
+
+
+def _within(
+    around: Guard, found: Sequence[Guarded | None], values: Mapping[Node, Node]
+) -> list[Guarded | None]:
+    """Return cotangents with ``values`` in the place of stand-ins, where ``around`` holds."""
+    parts = [ct for ct in found if ct is not None]
+    nodes = [x for ct in parts for x in (ct.value, *(condition for condition, _ in ct.guard))]
+    put = iter(substitute(nodes, values))
+    made: list[Guarded | None] = []
+    for ct in found:
+        if ct is None:
+            made.append(None)
+            continue
+        value = next(put)
+        own = tuple((next(put), truth) for _, truth in ct.guard)
+        made.append(Guarded(value, narrowed(around, own) or ()))
+    return made

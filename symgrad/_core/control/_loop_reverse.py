@@ -1,0 +1,391 @@
+"""Reverse mode of a loop: a loop the other way, over what the first one wrote down.
+
+The forward loop is extended to write tapes, in each step the values that the adjoint of the
+body needs. The backward loop reads them, carries the cotangents of the carries and adds up
+those of the constants. Both are loops like others, so derivatives of any order come about in
+the same way. What a step writes down is a plan: the carries it starts from always suffice,
+since the body's adjoint can compute everything else again; what is dear to compute (a
+mathematical function, a matrix product) is written down as well.
+
+Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, section 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..base._sizes import Shape, as_size
+from ..graph import Body, Input, Literal, Node, SizeOf, element_count, topological, viewed
+from ..op import Code, Cython, Libm
+from ..rewrite import rewrite
+from ..trace import Traced, as_node, substitute
+from ..transforms._guards import Guard, Guarded, holds, narrowed, of_any
+from ..transforms._reverse import pull_back_guarded
+from ..transforms._support import dependents
+from ._bisection import warn_of_narrowing
+from ._element_writes import by_places, only_if
+from ._fields import Loop, filled, or_zeros, pick, project, result, stand_ins, tape, zeros
+from ._singular_points import has_edges
+from ._sums import summed
+
+#: What is read of an array that is so many times as large is written down in its place.
+PICKED = 8
+
+_FLAG = np.dtype(bool)
+
+
+@dataclass
+class _Given:
+    """Cotangents of a result that is written down: an array or a tape, read step by step."""
+
+    index: int
+    ct: Node
+    slice: Input
+
+
+@dataclass
+class Values:
+    """A backward step in terms of what it is given.
+
+    Attributes
+    ----------
+    outputs:
+        What it computes.
+    xs, consts:
+        More that it goes along and that all steps share: inputs of the body, and operands.
+    carries:
+        More that it carries: input, first value, and new value.
+    """
+
+    outputs: list[Node]
+    xs: list[tuple[Input, Node]]
+    consts: list[tuple[Input, Node]]
+    carries: list[tuple[Input, Node, Node]]
+
+
+class Backward:
+    """The backward loop of a loop.
+
+    Parameters
+    ----------
+    loop:
+        The loop.
+    cts:
+        Cotangents of its results, by result.
+    wanted:
+        Which operands' cotangents are asked for.
+    risky:
+        Which of those have been computed in a way whose slope may be infinite.
+    """
+
+    def __init__(
+        self, loop: Loop, cts: Mapping[Node, Guarded], wanted: Sequence[bool],
+        risky: Sequence[bool],
+    ) -> None:  # fmt: skip
+        self.loop, self.wanted, self.risky = loop, wanted, risky
+        count = loop.carries
+        self.last: list[Node | None] = [None] * count
+        self.given: list[_Given] = []
+        for projection, ct in cts.items():
+            k = projection.params["index"]
+            if k < count:
+                self.last[k] = ct.value
+            else:
+                out = loop.body.outputs[k]
+                self.given.append(_Given(k, ct.value, Input(f"ct{k}", out.shape, out.dtype)))
+        self.around = of_any(cts.values())
+        warn_of_narrowing(loop, pick((*loop.slices, *loop.shared), wanted[count:]))
+        self.active = self._active()
+        # Zero cotangents of carries that are given none do not count in a step either.
+        zeros_inside = any(a and ct is None for a, ct in zip(self.active, self.last, strict=True))
+        self.guarding = any(self.risky) or (zeros_inside and has_edges(loop.body.outputs))
+        self.carried = stand_ins(loop.carried, "ct_c")
+        self._pull()
+
+    def _active(self) -> list[bool]:
+        """Return which carries depend on something wanted, in some step."""
+        loop, wanted = self.loop, self.wanted
+        flags = list(wanted[: loop.carries])
+        fixed = pick((*loop.slices, *loop.shared), wanted[loop.carries :])
+        order = topological(loop.body.outputs)
+        while True:
+            moving = dependents(order, [*pick(loop.carried, flags), *fixed])
+            grown = [f or x in moving for f, x in zip(flags, loop.news, strict=True)]
+            if grown == flags:
+                return [f and x.dtype.kind == "f" for f, x in zip(flags, loop.carried, strict=True)]
+            flags = grown
+
+    def _pull(self) -> None:
+        """Pull back through one step; which carries have cotangents is found by trying."""
+        loop = self.loop
+        elements = self.wanted[loop.carries : loop.carries + len(loop.xs)]
+        shared = self.wanted[loop.carries + len(loop.xs) :]
+        self.flowing = [a and ct is not None for a, ct in zip(self.active, self.last, strict=True)]
+        carried = pick(loop.carried, self.active)
+        wrt = [*carried, *pick(loop.slices, elements), *pick(loop.shared, shared)]
+        self.flags: dict[Input, Input] = {}  # of carries whose cotangents do not always count
+        while True:
+            seeds = [
+                Guarded(ct, self._flag(x)) if flows else None
+                for x, ct, flows in zip(loop.carried, self.carried, self.flowing, strict=True)
+            ]
+            outputs = [*loop.news, *(loop.body.outputs[g.index] for g in self.given)]
+            found = pull_back_guarded(
+                outputs, [*seeds, *(Guarded(g.slice) for g in self.given)], wrt, self.guarding
+            )
+            slopes = dict(zip(wrt, found, strict=True))
+            grown = [
+                f or slopes.get(x) is not None
+                for f, x in zip(self.flowing, loop.carried, strict=True)
+            ]
+            self.guards = {x: ct.guard for x, ct in slopes.items() if ct}
+            shapes, before = self._flagged(slopes), {x: y.shape for x, y in self.flags.items()}
+            if grown == self.flowing and shapes == before:
+                break
+            self.flowing = grown
+            self.flags = {x: Input(f"counts{x.name}", s, _FLAG) for x, s in shapes.items()}
+        self.slopes = {x: ct.value for x, ct in slopes.items() if ct is not None}
+
+    def _flagged(self, slopes: Mapping[Node, Guarded | None]) -> dict[Input, Shape]:
+        """Return the shapes of flags for carries whose cotangents are not always used."""
+        found: dict[Input, Shape] = {}
+        for x, last, flows in zip(self.loop.carried, self.last, self.flowing, strict=True):
+            guard = self.guards.get(x, ())
+            sometimes = flows and (last is None or slopes.get(x) is None)
+            if self.guarding and (guard or sometimes or x in self.flags):
+                found[x] = _shape_of(guard, x) or (self.flags[x].shape if x in self.flags else ())
+        return found
+
+    def _flag(self, x: Input) -> Guard:
+        return ((self.flags[x], True),) if x in self.flags else ()
+
+    # ---------------------------------------------------------------- the backward loop
+
+    def operands(self) -> list[Guarded | None]:
+        """Return the cotangents of the loop's operands.
+
+        What has been computed before the loop has its slope outside of it, infinite perhaps where
+        no step uses it: so they come with the conditions under which they count.
+        """
+        loop = self.loop
+        flowing = pick(loop.carried, self.flowing)
+        seeds = pick(self.carried, self.flowing)
+        shared = [x for x in loop.shared if x in self.slopes]
+        slices = [x for x in loop.slices if x in self.slopes]
+        known, apart = loop.length is not None, loop.is_of_examples
+        sums = {x: summed(self.slopes[x], known, apart) for x in shared}
+        added = [x for s in sums.values() for x in s.added]
+        stacked = [x for s in sums.values() for x in s.stacked]
+        totals = stand_ins(added, "ct_k")
+        news = [self.slopes.get(x, zeros(x)) for x in flowing]
+        news += [
+            as_node(np.add(Traced(total), Traced(x)))
+            for total, x in zip(totals, added, strict=True)
+        ]
+        marks, each = self._marks(apart)
+        news += [new for _, _, _, new in marks]
+        elements = [*(self.slopes[x] for x in slices), *stacked, *map(self._mark, each)]
+        befores = [*seeds, *totals, *(flag for _, flag, _, _ in marks), *map(zeros, elements)]
+        if not befores:
+            return [None] * len(self.wanted)
+        outputs = by_places(rewrite([*news, *elements]), {*seeds, *totals})
+        outputs = self._masked(outputs, befores)
+        values = self._values(outputs)
+        outputs, written = values.outputs, values.xs
+        needed = set(topological(outputs))
+        own = [(x, o) for x, o in zip(loop.slices, loop.xs, strict=True) if x in needed]
+        given = [(g.slice, g.ct) for g in self.given if g.slice in needed]
+        consts = [(x, o) for x, o in zip(loop.shared, loop.consts, strict=True) if x in needed]
+        xs = [*written, *given, *own]
+        if loop.length is None and not any(o.op.kind == "tape" for _, o in xs):
+            # A tape says how many steps there were.
+            xs += [(x, o) for x, o in zip(loop.slices, loop.xs, strict=True) if o.op.kind == "tape"]
+        starts = or_zeros(self.last, loop.inits)
+        consts += values.consts
+        more, first = values.carries, len(seeds) + len(totals) + len(marks)
+        flags = [flag for _, flag, _, _ in marks]
+        inputs = (loop.step, *seeds, *totals, *flags, *(x for x, _, _ in more), *(x for x, _ in xs),
+                  *(x for x, _ in consts))  # fmt: skip
+        outputs[first:first] = [new for _, _, new in more]
+        back = Loop(
+            (*pick(starts, self.flowing), *map(zeros, added), *(init for _, _, init, _ in marks),
+             *(init for _, init, _ in more)),
+            tuple(o for _, o in xs), tuple(o for _, o in consts),
+            Body(inputs, outputs), loop.length, None, not loop.reverse,
+        ).node()  # fmt: skip
+        count = len(flowing)
+        slopes: dict[Node, Node] = {x: result(back, k) for k, x in enumerate(flowing)}
+        rest = (result(back, k) for k in range(count, count + len(added)))
+        count += len(added)
+        counts = {x: result(back, k) for k, (x, *_) in enumerate(marks, count)}
+        count += len(marks) + len(more)
+        outer = dict(zip(loop.slices, loop.xs, strict=True))
+        for k, x in enumerate(slices, count):
+            kind = "tape" if outer[x].op.kind == "tape" else "result"
+            slopes[x] = project(back, k, kind)
+        count += len(slices)
+        stacks = (result(back, k) for k in range(count, count + len(stacked)))
+        slopes |= {x: s.build(rest, stacks) for x, s in sums.items()}
+        for k, x in enumerate(each, count + len(stacked)):
+            of_steps = result(back, k)
+            counts[x] = of_steps if x in outer else as_node(np.any(Traced(of_steps), axis=0))
+        if (ran := self._ran()) is not None:
+            ended = pick(loop.carried, self.last)  # their cotangents are there without a step
+            counts = {**{x: ran for x in slopes if x not in ended}, **counts}
+        wanted = zip(loop.body.inputs[1:], self.wanted, self.risky, strict=True)
+        return [
+            self._sent(slopes[x], counts.get(x), risky) if w and x in slopes else None
+            for x, w, risky in wanted
+        ]
+
+    # ---------------------------------------------------------------- where cotangents count
+
+    def _marks(self, apart: bool) -> tuple[list[tuple[Input, Input, Node, Node]], list[Input]]:
+        """Return what the backward loop notes of where cotangents count.
+
+        Of carries, and of what steps share if one of them uses it, it carries a flag: the body's
+        input, the flag, its first value, and its new one. Of the others it notes it in each step.
+        """
+        loop = self.loop
+        risky = pick(loop.body.inputs[1:], self.risky)
+        marked = [x for x in risky if self.guards.get(x)]
+        marks = []
+        for k, x in enumerate(loop.carried):
+            if x in self.flags:
+                flag = self.flags[x]
+                start = filled(self.last[k] is not None, flag.shape, _FLAG)
+                marks.append((x, flag, start, self._mark(x, flag.shape)))
+        taped = [x for x, o in zip(loop.slices, loop.xs, strict=True) if o.op.kind == "tape"]
+        each = [x for x in marked if x in loop.slices and x not in taped]
+        for x in marked:
+            if x not in loop.shared:
+                continue
+            if apart:
+                each.append(x)
+                continue
+            mark = self._mark(x)
+            flag = Input(f"once{x.name}", mark.shape, _FLAG)
+            new = as_node(np.logical_or(Traced(flag), Traced(mark)))
+            marks.append((x, flag, zeros(flag), new))
+        return marks, each
+
+    def _mark(self, x: Input, shape: Shape | None = None) -> Node:
+        """Return where the cotangent of an input counts in a step."""
+        guard = self.guards.get(x, ())
+        shape = _shape_of(guard, x) if shape is None else shape
+        if not guard:
+            return filled(x in self.slopes, shape, _FLAG)
+        some = holds(guard)
+        return as_node(np.broadcast_to(some, tuple(map(as_size, shape))) if shape else some)
+
+    def _ran(self) -> Node | None:
+        """Return whether there is a step at all, None if there always is or nobody knows."""
+        loop = self.loop
+        if loop.cond is not None:
+            given = dict(zip(loop.cond.inputs, (*loop.inits, *loop.consts), strict=True))
+            return substitute(loop.cond.outputs, given)[0]
+        length = loop.length
+        if length is None or (length > 0 if isinstance(length, int) else length.is_positive):
+            return None
+        number = Literal(length, np.int64) if isinstance(length, int) else SizeOf(length, np.int64)
+        return as_node(np.greater(Traced(number), 0))
+
+    def _sent(self, ct: Node, counts: Node | None, risky: bool) -> Guarded:
+        own: Guard = ((counts, True),) if risky and counts is not None else ()
+        return Guarded(ct, narrowed(self.around, own) or ())
+
+    def _masked(self, news: list[Node], befores: list[Node]) -> list[Node]:
+        """Undo only steps that were done: examples of a batch may have stopped earlier."""
+        loop = self.loop
+        if loop.cond is None:
+            return news
+        inner = dict(zip(loop.cond.inputs, (*loop.carried, *loop.shared), strict=True))
+        [self.mask] = substitute(loop.cond.outputs, inner)
+        return rewrite(only_if(self.mask, news, befores))
+
+    def _values(self, outputs: Sequence[Node]) -> Values:
+        """Extend the forward loop by tapes of what ``outputs`` need."""
+        loop = self.loop
+        # The truth of the condition in each step is what says how long the tapes are.
+        always = [] if loop.cond is None else [self.mask]
+        known = set(topological(loop.body.outputs)) | set(always)
+        cut = frontier(outputs, known - set(always), set(loop.carried), set(always))
+        stored = list(dict.fromkeys([*always, *cut]))
+        extended = loop.changed(
+            body=Body(loop.body.inputs, (*loop.body.outputs, *stored))
+        ).node() if stored else None  # fmt: skip
+        swap: dict[Node, Node] = {}
+        written: list[tuple[Input, Node]] = []
+        for k, x in enumerate(stored, len(loop.body.outputs)):
+            slot = x if isinstance(x, Input) else Input(f"s{k}", x.shape, x.dtype)
+            swap[x] = slot
+            assert extended is not None
+            written.append((slot, tape(extended, k)))
+        return Values(substitute(outputs, swap), written, [], [])
+
+
+def _shape_of(guard: Guard, x: Node) -> Shape:
+    """Return the shape of a truth value that says where a cotangent counts."""
+    return x.shape if any(node.shape for node, _ in guard) else ()
+
+
+def frontier(
+    outputs: Sequence[Node], known: set[Node], carried: set[Input], always: set[Node]
+) -> list[Node]:
+    """Return the values of a step to write down, so that ``outputs`` can be computed.
+
+    Parameters
+    ----------
+    outputs:
+        What the backward step computes.
+    known:
+        What the forward step computes.
+    carried:
+        Its carries, which are gone when the backward step comes.
+    always:
+        Values that are written down anyway.
+    """
+    # A loop that is itself gone through backwards is run again, for its own tapes.
+    again = {x.operands[0].operands for x in topological(outputs) if x.op.kind == "tape"}
+    found: dict[Node, None] = {}
+    seen: set[Node] = set()
+    stack = list(reversed(outputs))
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if (
+            node in always
+            or node in carried
+            or (node in known and (dear(node, again) or picked(node, carried)))
+        ):
+            found[node] = None
+        else:
+            stack.extend(reversed(node.operands))
+    return list(found)
+
+
+def picked(node: Node, carried: set[Input]) -> bool:
+    """Tell whether a value is a small part of a large array that the forward step makes."""
+    if node.op.kind not in ("gather", "view"):
+        return False
+    source = viewed(node.operands[0])
+    made = source in carried or bool(source.operands)
+    return made and element_count(node) * PICKED <= element_count(source)
+
+
+def dear(node: Node, again: Collection[tuple[Node, ...]] = ()) -> bool:
+    """Tell whether to write a value down rather than to compute it again.
+
+    Loops of the operands ``again`` are run again anyway.
+    """
+    op = node.op
+    if op.kind == "result":
+        return node.operands[0].op.kind == "loop" and node.operands[0].operands not in again
+    if op.kind == "map":
+        return isinstance(Code.of(op).lower, (Libm, Cython))
+    return op.kind in ("contract", "scan") and node.dtype.kind == "f"

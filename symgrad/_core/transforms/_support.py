@@ -1,0 +1,335 @@
+"""Where a derivative can differ from zero, as its form says: zeros that do not move.
+
+A product ``0*inf`` in a chain rule is 0 where the zero is a constant of the chain, and not
+known where it is a value of the chain. In ``np.sum(np.sqrt(x)[1:])`` nothing but ``x[1:]``
+reaches the result: the cotangent of the root is 0 at its first element for every ``x``, and so
+is the derivative there, whatever ``0.5/sqrt(x[0])`` is. In ``np.sqrt(x)**2`` at 0 the cotangent
+``2*sqrt(x)`` is 0 by its value; it moves with ``x``, and the derivative is 1.
+
+So a zero counts if what it is made of does not depend on what is differentiated by: elements
+that a slice or a gather leaves out, zeros of a constant mask or of weights, the other elements
+of a unit vector. A derivative is then held at 0 by the op ``Reached``, where it is multiplied
+by a partial derivative that may be infinite; everywhere else the product is 0 already. Which
+may be is told by the domains in the records. A seed may be a value of a chain that goes on
+elsewhere (in the body of a loop, in a product with a vector of the user's), so it is taken for
+one unless the caller says that it is fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..base._sizes import dim_expand, dim_product
+from ..graph import Constant, Literal, Node, SizeOf
+from ..op import PROJECTIONS, Bodied, Map, Op, Zeros, registry
+from ..trace import Traced, as_node
+
+#: What says nothing of an element: it can differ from zero.
+EVERYWHERE = None
+
+
+def differentiable(op: Op) -> bool:
+    """Tell whether derivatives flow through ``op`` at all."""
+    return op.kind in PROJECTIONS or op.differentiable
+
+
+def dependents(
+    order: Sequence[Node], wrt: Sequence[Node], constants: Collection[Node] = ()
+) -> set[Node]:
+    """Return the real-valued nodes of ``order`` through which derivatives to ``wrt`` flow."""
+    found = set(wrt)
+    for node in order:
+        if node in constants:
+            continue
+        if (
+            (node.dtype.kind == "f" or isinstance(node.op, Bodied))
+            and not found.isdisjoint(node.operands)
+            and differentiable(node.op)
+        ):
+            found.add(node)
+    return found
+
+
+def edges(order: Iterable[Node]) -> set[Node]:
+    """Return the real maps whose partial derivatives may be infinite, and all behind them."""
+    found: set[Node] = set()
+    for node in order:
+        if not found.isdisjoint(node.operands) or (
+            isinstance(node.op, Map) and node.dtype.kind == "f" and is_edgy(node)
+        ):
+            found.add(node)
+    return found
+
+
+def is_edgy(node: Node) -> bool:
+    """Tell whether a map is undefined somewhere, or has no derivative there."""
+    assert isinstance(node.op, Map)
+    return any(
+        edge and not isinstance(x, Literal)
+        for x, edge in zip(node.operands, node.op.edges, strict=False)
+    )
+
+
+class Support:
+    """Where the cotangents or tangents of one pass can differ from zero.
+
+    Parameters
+    ----------
+    order:
+        The graph that is differentiated.
+    active:
+        Its nodes that depend on what is differentiated by.
+    seeds:
+        Cotangents or tangents that are given and may be values of a chain.
+    """
+
+    def __init__(
+        self, order: Sequence[Node], active: Collection[Node], seeds: Iterable[Node | None]
+    ) -> None:
+        self._edges = edges(order)
+        self._graph, self._active = frozenset(order), active
+        self._moves = {x: True for x in seeds if x is not None and not isinstance(x, Literal)}
+        self._known: dict[Node, Node | None] = {}
+        self._tame: set[Node] = set()
+
+    def product(self, node: Node, derivative: Node, partial: Any, product: Any) -> Any:
+        """Return the product of a derivative and a partial one of ``node``, 0 where it stays 0.
+
+        Parameters
+        ----------
+        node:
+            The step of the graph.
+        derivative:
+            The cotangent of its result, or the tangent of an operand.
+        partial:
+            Its derivative with respect to that operand.
+        product:
+            The product of the two, a traced value.
+        """
+        if not self._edges or partial is None or isinstance(partial, (int, float)):
+            return product
+        where = self._where(derivative) if node in self._edges else EVERYWHERE
+        other = self.of_constant(partial)
+        if other is not EVERYWHERE and self._may_be_infinite(derivative):
+            where = _both(where, other)
+        return product if where is EVERYWHERE else held(product, where)
+
+    def past(
+        self, node: Node, derivative: Node, products: Sequence[Any],
+        spread: Callable[[Any], Sequence[Any]] | None = None,
+    ) -> Sequence[Any]:  # fmt: skip
+        """Return the products with the derivatives of a whole formula, 0 where they stay 0.
+
+        ``spread(mask)`` says where those of operands can differ from zero; None: where the
+        derivative can.
+        """
+        where = self._where(derivative) if node in self._edges else EVERYWHERE
+        if where is EVERYWHERE:
+            return products
+        masks = [Traced(where)] * len(products) if spread is None else spread(Traced(where))
+        return [
+            x if mask is None else held(x, as_node(mask))
+            for x, mask in zip(products, masks, strict=True)
+        ]
+
+    def vanishes(self, node: Node, derivative: Node) -> bool:
+        """Tell whether the derivative of a formula's operand is 0 somewhere for good."""
+        return node in self._edges and self._where(derivative) is not EVERYWHERE
+
+    def moves(self, node: Node) -> bool:
+        """Tell whether a value depends on what is differentiated by; truth values never do."""
+        known = self._moves
+        stack = [node]
+        while stack:
+            x = stack[-1]
+            if x in known:
+                stack.pop()
+                continue
+            if x in self._graph:
+                known[x] = x in self._active
+                continue
+            if not x.operands or not _flows(x):
+                known[x] = False
+                continue
+            rest = [y for y in x.operands if y not in known]
+            if not rest or True in map(known.get, x.operands):
+                known[x] = True in map(known.get, x.operands)
+            else:
+                stack.append(rest[-1])
+        return known[node]
+
+    def selects(self, condition: Node) -> bool:
+        """Tell whether a condition is made of values that depend on what is differentiated by."""
+        stack, seen = [condition], set()
+        while stack:
+            x = stack.pop()
+            if x.dtype.kind == "f":
+                if self.moves(x):
+                    return True
+            elif x not in seen:
+                seen.add(x)
+                stack.extend(x.operands)
+        return False
+
+    # ---------------------------------------------------------------- the form
+
+    def _where(self, node: Node) -> Node | None:
+        """Return where a value can differ from zero for good; None: everywhere."""
+        known = self._known
+        stack = [node]
+        while stack:
+            x = stack[-1]
+            if x in known:
+                stack.pop()
+                continue
+            parts = self._parts(x)
+            rest = [y for y in parts if y not in known]
+            if rest:
+                stack.extend(reversed(rest))
+                continue
+            known[x] = self._combined(x, [known[y] for y in parts])
+        return known[node]
+
+    def _parts(self, x: Node) -> tuple[Node, ...]:
+        """Return the operands on whose zeros those of a value depend."""
+        op = x.op
+        if not x.operands or x.dtype.kind != "f" or (x in self._graph and op.kind != "map"):
+            return ()
+        if op.kind == "map":
+            return tuple([y for y in x.operands if y.dtype.kind == "f"]) if _zeros(x) else ()
+        if op.kind == "reduce":
+            return x.operands if op.linear is not None else ()
+        if op.kind == "contract":
+            return x.operands if _is_elementwise(x) else ()
+        if op.kind in ("view", "assemble", "gather", "scatter") and op.linear is not None:
+            places = op.linear.places(len(x.operands))
+            return tuple(x.operands[k] for k in places)
+        return ()
+
+    def _combined(self, x: Node, masks: list[Node | None]) -> Node | None:
+        if not x.operands or x.dtype.kind != "f":
+            return self._of_leaf(x)
+        where = self._of_parts(x, masks) if masks else EVERYWHERE
+        if self.moves(x):
+            return where
+        # A look at what is there costs less than its form.
+        return EVERYWHERE if where is EVERYWHERE else _nonzero(x)
+
+    def _of_leaf(self, x: Node) -> Node | None:
+        if isinstance(x, Literal):
+            return EVERYWHERE if x.value != 0 else Literal(False, np.bool_)
+        if isinstance(x, SizeOf) or (isinstance(x, Constant) and bool(np.all(x.array))):
+            return EVERYWHERE
+        return EVERYWHERE if self.moves(x) else _nonzero(x)
+
+    def _of_parts(self, x: Node, masks: list[Node | None]) -> Node | None:
+        op = x.op
+        if op.kind == "map":
+            # Of real numbers of which nothing is known, nothing is known of the result.
+            if len(masks) == len(x.operands) and masks.count(EVERYWHERE) == len(masks):
+                return EVERYWHERE
+            rest = iter(masks)
+            given = [next(rest) if y.dtype.kind == "f" else y for y in x.operands]
+            found = _zeros(x)(*(EVERYWHERE if m is EVERYWHERE else Traced(m) for m in given))
+            return EVERYWHERE if found is EVERYWHERE else as_node(found)
+        if op.kind in ("assemble", "scatter"):
+            if _is_covered(x, masks):
+                return EVERYWHERE
+        elif all(m is EVERYWHERE for m in masks):
+            return EVERYWHERE
+        if op.kind == "contract":
+            factors = [
+                _filled(m, y).astype(x.dtype) for m, y in zip(masks, x.operands, strict=True)
+            ]
+            return _nonzero(as_node(op(*factors, **x.params)))
+        linear = op.linear
+        assert linear is not None
+        places, rest = linear.places(len(x.operands)), iter(masks)
+        xs = [_filled(next(rest), y) if k in places else Traced(y)
+              for k, y in enumerate(x.operands)]  # fmt: skip
+        if op.kind == "reduce":
+            return as_node(np.any(xs[0], axis=x.params["axes"]))
+        return as_node(op(*xs, **x.params))
+
+    def _may_be_infinite(self, derivative: Node) -> bool:
+        """Tell whether an op that is undefined somewhere takes part in a derivative."""
+        stack, seen = [derivative], self._tame
+        while stack:
+            x = stack.pop()
+            if x in seen:
+                continue
+            if x in self._edges or (isinstance(x.op, Map) and is_edgy(x)):
+                return True
+            seen.add(x)
+            if x not in self._graph:
+                stack.extend(x.operands)
+        return False
+
+    def of_constant(self, partial: Any) -> Node | None:
+        """Return where a factor is not one of the zeros that the program has as constants.
+
+        Weights that are arguments are no constants: a selection for each would be slow.
+        """
+        if not self._edges or partial is None or isinstance(partial, (int, float)):
+            return EVERYWHERE
+        y = x = as_node(partial)
+        while y.op.kind == "view":
+            y = y.operands[0]
+        if isinstance(y, Constant):
+            return EVERYWHERE if bool(np.all(y.array)) else _nonzero(x)
+        counts = bool(y.operands) and not any(z.dtype.kind == "f" for z in y.operands)
+        return _nonzero(x) if counts and not isinstance(y.operands[0], SizeOf) else EVERYWHERE
+
+
+def held(value: Any, where: Node) -> Any:
+    """Return a traced value where a truth value holds, else 0, whose derivatives are the value's.
+
+    They must be: where a weight is 0, the derivative by the weight is not.
+    """
+    if isinstance(where, Literal) and bool(where.value):
+        return value
+    return registry.ops["Reached"](value, Traced(where))
+
+
+def _zeros(x: Node) -> Any:
+    return Zeros.of(x.op).where
+
+
+def _flows(x: Node) -> bool:
+    return (x.dtype.kind == "f" or isinstance(x.op, Bodied)) and differentiable(x.op)
+
+
+def _nonzero(x: Node) -> Node:
+    return as_node(np.not_equal(Traced(x), 0.0))
+
+
+def _both(one: Node | None, other: Node | None) -> Node | None:
+    if one is EVERYWHERE or other is EVERYWHERE:
+        return other if one is EVERYWHERE else one
+    return as_node(np.logical_and(Traced(one), Traced(other)))
+
+
+def _filled(mask: Node | None, x: Node) -> Any:
+    if mask is EVERYWHERE:
+        return np.ones_like(Traced(x), dtype=np.bool_)
+    return np.broadcast_to(Traced(mask), Traced(x).shape)
+
+
+def _is_elementwise(x: Node) -> bool:
+    """Tell whether products are summed over nothing."""
+    return {*x.params["a"], *x.params["b"]} == {*x.params["out"]}
+
+
+def _is_covered(x: Node, masks: list[Node | None]) -> bool:
+    """Tell whether an assembly has something in every place."""
+    if x.op.kind != "assemble" or any(m is not EVERYWHERE for m in masks):
+        return False
+    if x.op.begins(0, x.params):  # type: ignore[attr-defined]
+        return True
+    if not x.params.get("disjoint", False):
+        return False
+    total = sum(dim_product(y.shape) for y in x.operands)
+    return bool(dim_expand(total) == dim_expand(dim_product(x.shape)))

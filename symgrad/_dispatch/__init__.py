@@ -1,0 +1,10 @@
+"""Compiling: kernels, their disk cache, and dispatch on the kinds of arguments."""
+
+from .._capture._adaptation import adapted
+from .._capture._call import Call, Given
+from .._core.codegen._cache import loaded, usable_folder
+from ._foreign import c_names
+from ._function import Function
+from ._options import Arrays, Differentiable, P, R, S, Ufunc, X, backend
+from ._recall import Stored, remove, stored
+from ._specialization import Specialization

@@ -1,8 +1,0 @@
-"""Scheduling: a graph becomes a Program, its steps in Kahn order."""
-
-from ._kahn import kahn
-from ._known import Known
-from ._program import Program, load, schedule
-from ._run import concrete
-from ._steps import Steps, body_program
-from ._text import guard_texts, shape_text

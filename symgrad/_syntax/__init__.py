@@ -1,0 +1,1 @@
+"""Python's control flow, rewritten as calls: loops and branches that a program can keep."""
