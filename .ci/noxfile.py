@@ -46,7 +46,7 @@ def processor(session: nox.Session, processor: str) -> None:
 @nox.session
 @nox.parametrize("lack", LACKS.split(","))
 def pretend(session: nox.Session, lack: str) -> None:
-    """Run SMOKE, or what is given, where something is lacking (symgrad/_core/base/_platform.py)."""
+    """Run SMOKE, or what is given, where something is lacking (symgrad/_core/base/platform.py)."""
     session.install("-e", ".[test]")
     chosen = session.posargs or SMOKE
     session.run("python", "-m", "pytest", *chosen, env={"SYMGRAD_PRETEND": lack})

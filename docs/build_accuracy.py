@@ -27,9 +27,9 @@ import symgrad.scipy.linalg as sg_linalg
 from symgrad._api._call import Call
 from symgrad._api._certificates import intervals_of, points_of
 from symgrad._api._verify import Kernels, chosen_leaves, problem_of
-from symgrad._core._pipeline import lower
 from symgrad._core.op import Evidence, Op, Words, registry
 from symgrad._core.ops.logic import CONDITION
+from symgrad._core.pipeline import lower
 from symgrad._verify import entries
 from symgrad._verify._numbers import Digits
 from symgrad._verify._numeric_calculus import rule_of

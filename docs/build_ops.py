@@ -22,13 +22,13 @@ from scipy import special
 import symgrad._core.control
 import symgrad._core.ops
 import symgrad.special
-from symgrad._core.base._sizes import Dim
+from symgrad._core.base.sizes import Dim
 from symgrad._core.graph import Input, Node, as_sympy, topological
 from symgrad._core.op import ArrayOp, Composite, Evidence, Map, Op, Words, registry
 from symgrad._core.ops.np_common import DECLARED
 from symgrad._core.program import schedule
 from symgrad._core.trace import Traced, as_node, partials
-from symgrad._core.transforms._reverse import pull_back
+from symgrad._core.transforms.reverse import pull_back
 from symgrad.errors import UnsupportedError
 
 PAGE = Path(__file__).with_name("ops.md")

@@ -20,7 +20,7 @@ import symgrad as sg
 from symgrad._core import rewrite as _rewrite
 from symgrad._core.rewrite import IDENTITIES, SHORTCUTS, Identity, Reduced, Shortcut
 from symgrad._core.rewrite._matcher import Index
-from symgrad._core.transforms import _reverse
+from symgrad._core.transforms import reverse as _reverse
 
 PAGE = Path(__file__).with_name("rewrites.md")
 Rule = Identity | Shortcut | Reduced

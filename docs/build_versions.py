@@ -37,7 +37,7 @@ SMOKE = [
     "tests/unit/runtime",
     "tests/unit/test_forks.py",
 ]
-#: What symgrad/_core/base/_platform.py can take for absent.
+#: What symgrad/_core/base/platform.py can take for absent.
 LACKS = "advice,fork,libmvec,limits,long,near,owners,structures,words"
 
 

@@ -5,9 +5,9 @@ The public names are declared in ``__init__.pyi``. Everything is imported when i
 """
 
 from . import _providers as _providers
-from ._core.base._lazy_names import attach as _attach
-from ._core.base._lazy_names import late_module as _late_module
-from ._core.base._package import __version__ as __version__
+from ._core.base.lazy_names import attach as _attach
+from ._core.base.lazy_names import late_module as _late_module
+from ._core.base.package import __version__ as __version__
 
 #: What there is here under names of JAX, autograd and SymPy.
 _INSTEAD = {

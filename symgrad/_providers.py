@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-from ._core.base._providers import PROVIDED
+from ._core.base.providers import PROVIDED
 
 
 def _provide(function: Any) -> Any:

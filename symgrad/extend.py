@@ -46,6 +46,7 @@ from ._core.op import (
     Composed,
     Emit,
     Evidence,
+    Facet,
     Instr,
     Intrinsic,
     Libm,
@@ -64,7 +65,6 @@ from ._core.op import (
 )
 from ._core.op import composite as _enter_composite
 from ._core.op import define as _enter
-from ._core.op._facets import Facet
 from ._core.ops.np_common import as_array, is_traced
 from ._core.rewrite import ENTERED, Identity, Shortcut, leave
 from ._core.rewrite import enter as _enter_identity

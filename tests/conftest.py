@@ -40,7 +40,7 @@ settings.register_profile("explore", max_examples=1000, print_blob=True, **_comm
 import numpy as np  # noqa: E402
 
 import symgrad as sg  # noqa: E402
-from symgrad._core.codegen._cache import loaded_quickly  # noqa: E402
+from symgrad._core.codegen.cache import loaded_quickly  # noqa: E402
 from symgrad._core.op import Op, registry  # noqa: E402
 from symgrad._core.runtime import load_memory, load_pool  # noqa: E402
 

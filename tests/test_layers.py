@@ -59,3 +59,18 @@ def test_the_compiler_names_nothing_above_it_in_text_either() -> None:
         for file in (ROOT / "symgrad" / "_core").rglob("*.py")
     }
     assert not any(found.values()), found
+
+
+def test_packages_meet_the_compiler_at_its_faces() -> None:
+    """A module of ``_core`` with an underscore is its part's own; the part has a face.
+
+    That is its ``__init__``, and its modules without an underscore.
+    """
+    package = ROOT / "symgrad"
+    past = re.compile(r"from \.+_core\.(?:\w+\.)*_(?!_)\w+|from \.+_core[\w.]* import _(?!_)")
+    found = {
+        str(file.relative_to(ROOT)): past.findall(file.read_text(encoding="utf-8"))
+        for file in package.rglob("*.py")
+        if not file.is_relative_to(package / "_core")
+    }
+    assert not any(found.values()), {name: hits for name, hits in found.items() if hits}

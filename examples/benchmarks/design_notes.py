@@ -30,13 +30,13 @@ from ode_problems import PROBLEMS
 
 import symgrad as sg
 from symgrad._api import _jacobian
-from symgrad._core import _pipeline
-from symgrad._core._pipeline import legal, lower
-from symgrad._core.codegen import _llvm
+from symgrad._core import pipeline as _pipeline
+from symgrad._core.codegen import llvm as _llvm
 from symgrad._core.control import _array_recovery as _as_arrays
 from symgrad._core.control import _reroll
 from symgrad._core.lowering import _borders, _llvm_module, _nest, _plan, _unit, _unroll, _windows
 from symgrad._core.lowering import _initial_memory as _overwritten
+from symgrad._core.pipeline import legal, lower
 from symgrad._core.runtime import MISS
 from symgrad._dispatch import _function
 from symgrad.scipy import _ode_at_once, _ode_programs, _ode_slope

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 import symgrad as sg
-from symgrad._core.codegen import _loading
+from symgrad._core.codegen import loading as _loading
 
 #: Rows, summed axis, columns.
 SHAPES = (

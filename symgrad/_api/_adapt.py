@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any, Generic
 
-from .._core.base._pickling import Travels
+from .._core.base.pickling import Travels
 from .._dispatch import P, R, adapted
 from ..errors import ArgumentError
 

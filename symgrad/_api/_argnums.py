@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._argument_checks import shown
-from .._core.base._signals import foreseen
-from .._core.base._sizes import Size
-from .._core.trace import Traced, as_traced, flatten
-from .._core.trace._tree import is_number_list
+from .._core.base.argument_checks import shown
+from .._core.base.signals import foreseen
+from .._core.base.sizes import Size
+from .._core.trace import Traced, as_traced, flatten, is_number_list
 from ..errors import ArgumentError
 
 Key = int | str

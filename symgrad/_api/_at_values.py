@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._state import now
+from .._core.base.state import now
 from .._dispatch import Function, R
 from ..errors import ArgumentError
 from ._argnums import as_floats

@@ -15,14 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._argument_checks import shown
-from .._core.base._broadcast import show
+from .._core.base.argument_checks import shown
+from .._core.base.broadcast import show
 from .._core.graph import Literal, Node
-from .._core.trace import Complex, Traced, Tree, as_node, collect, flatten_traced, require_traced
-from .._core.trace._traced import zeros_like
-from .._core.transforms._forward import push_forward
-from .._core.transforms._reverse import pull_back
-from .._core.transforms._series import Series
+from .._core.trace import (
+    Complex,
+    Traced,
+    Tree,
+    as_node,
+    collect,
+    flatten_traced,
+    require_traced,
+    zeros_like,
+)
+from .._core.transforms.forward import push_forward
+from .._core.transforms.reverse import pull_back
+from .._core.transforms.series import Series
 from ..errors import ArgumentError
 from ._argnums import Keys, positions_of
 from ._opening import (

@@ -14,9 +14,9 @@ import numpy as np
 import sympy as sp
 
 from .._capture._captures import Captures
-from .._core.base._argument_checks import refuse_kernel
-from .._core.base._signals import foreseen
-from .._core.base._state import within
+from .._core.base.argument_checks import refuse_kernel
+from .._core.base.signals import foreseen
+from .._core.base.state import within
 from .._core.control import straight
 from .._core.program import concrete
 from .._core.trace import (

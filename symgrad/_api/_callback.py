@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._argument_checks import as_text
-from .._core.base._state import now
+from .._core.base.argument_checks import as_text
+from .._core.base.state import now
 from .._core.ops import callback
 from .._core.trace import argument_name, is_value
 from ..errors import ArgumentError

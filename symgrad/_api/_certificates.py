@@ -15,8 +15,7 @@ from sympy.core.function import ArgumentIndexError
 
 from .. import __version__
 from .._core.graph import Node, as_sympy, topological
-from .._core.program import schedule
-from .._core.program._json import to_json
+from .._core.program import schedule, to_json
 from .._core.rewrite import rewrite
 from .._core.trace import substitute
 from .._symbolic import Patience, plain_condition, text

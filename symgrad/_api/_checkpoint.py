@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, Generic
 
-from .._core.base._argument_checks import refuse_kernel
-from .._core.base._pickling import Travels
-from .._core.base._state import now
+from .._core.base.argument_checks import refuse_kernel
+from .._core.base.pickling import Travels
+from .._core.base.state import now
 from .._core.control import build_branch
 from .._core.trace import Traced, as_node, flatten
 from .._dispatch import P, R

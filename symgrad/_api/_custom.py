@@ -10,11 +10,10 @@ from typing import Any, Generic
 
 import numpy as np
 
-from .._core.base._argument_checks import as_count, as_function
-from .._core.base._pickling import Travels
-from .._core.base._state import now
-from .._core.control import ByPullback, ByTangent, Slopes, build_custom
-from .._core.control._values import Values
+from .._core.base.argument_checks import as_count, as_function
+from .._core.base.pickling import Travels
+from .._core.base.state import now
+from .._core.control import ByPullback, ByTangent, Slopes, Values, build_custom
 from .._core.op import registry
 from .._core.trace import Traced, flatten
 from .._dispatch import R

@@ -12,9 +12,9 @@ import numpy as np
 import sympy as sp
 from sympy.printing.numpy import NumPyPrinter
 
-from .._core.base._argument_checks import as_items, as_text, shown
-from .._core.base._scipy_names import special
-from .._core.base._sizes import as_expr
+from .._core.base.argument_checks import as_items, as_text, shown
+from .._core.base.scipy_names import special
+from .._core.base.sizes import as_expr
 from .._core.op import Code, Composed, Emit, Evidence, Map, Op, Partials, Real, Words, registry
 from .._core.op import define as define_op
 from .._core.runtime import bind_function

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._core.base._sizes import dim_product, hint
-from .._core.base._state import now
+from .._core.base.sizes import dim_product, hint
+from .._core.base.state import now
 from .._core.graph import Node, warn_user
 from .._core.op import Ties
 from .._core.trace import EnclosedError, Examples

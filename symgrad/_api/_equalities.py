@@ -21,10 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.base._sizes import as_size
-from .._core.base._state import now
-from .._core.control import Branch, Loop, inlined, straight
-from .._core.control._fields import project
+from .._core.base.sizes import as_size
+from .._core.base.state import now
+from .._core.control import Branch, Loop, inlined, project, straight
 from .._core.graph import Body, Input, Literal, Node, rebuilt, remade, topological, warn_user
 from .._core.op import PROJECTIONS, Bodied, registry
 from .._core.trace import (
@@ -36,9 +35,9 @@ from .._core.trace import (
     known_number,
     substitute,
 )
-from .._core.transforms._batch import batch
-from .._core.transforms._reverse import pull_back
-from .._core.transforms._series import Series
+from .._core.transforms.batch import batch
+from .._core.transforms.reverse import pull_back
+from .._core.transforms.series import Series
 from ..errors import EqualityWarning, SymgradError, UnsupportedError
 from ._custom import custom_jvp, stop_gradient
 

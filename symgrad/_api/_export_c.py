@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from .._core.base._argument_checks import as_path, refuse_kernel
+from .._core.base.argument_checks import as_path, refuse_kernel
 from .._dispatch import Function, c_names
 from .._export import c_source
 from ..errors import ArgumentError

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._argument_checks import shown
+from .._core.base.argument_checks import shown
 from .._core.trace import Tree, flatten
 from ..errors import ArgumentError, DTypeError, ShapeError
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._argument_checks import shown
+from .._core.base.argument_checks import shown
 from .._core.graph import Input, warn_user
 from .._core.trace import Tree
 from .._show import derived, paths

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._argument_checks import as_items, as_text
-from .._core.base._pickling import call_again
-from .._core.base._sizes import as_dim
+from .._core.base.argument_checks import as_items, as_text
+from .._core.base.pickling import call_again
+from .._core.base.sizes import as_dim
 from .._core.runtime import origin_of, structures, universal
 from .._dispatch import Function, loaded
 from ..errors import ArgumentError, UnsupportedError

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._signals import foreseen
-from .._core.base._state import PLAIN, now
+from .._core.base.signals import foreseen
+from .._core.base.state import PLAIN, now
 from .._core.runtime import MISS
 from .._core.trace import SHORT_LAST_AXIS, flatten
 from .._dispatch import Call, Function, Given, Specialization

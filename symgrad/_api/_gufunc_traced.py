@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._broadcast import broadcast, is_one, normalize_axis
-from .._core.base._sizes import Dimension, Shape, hint, same
+from .._core.base.broadcast import broadcast, is_one, normalize_axis
+from .._core.base.sizes import Dimension, Shape, hint, same
 from .._core.ops.np_common import dims
-from .._core.trace import Complex, Traced, flatten, require_traced
-from .._core.trace._bind import kind_of
+from .._core.trace import Complex, Traced, flatten, kind_of, require_traced
 from .._syntax._control import fori_loop, scan
 from ..errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from ._vmap import vmap_body

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._state import within_body
+from .._core.base.state import within_body
 from .._core.control import close
 from .._core.graph import Input
 from .._core.rewrite import rewrite

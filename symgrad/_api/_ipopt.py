@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._argument_checks import as_word, shown
-from .._core.base._fork_safety import late_module
+from .._core.base.argument_checks import as_word, shown
+from .._core.base.fork_safety import late_module
 from ..errors import ArgumentError, MissingExtraError
 
 #: The packages, in the order in which they are looked for, with the modules that they are.

@@ -14,17 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._argument_checks import as_word
-from .._core.base._sizes import as_dim, as_size, dim_product, guard, hint, recording, same
+from .._core.base.argument_checks import as_word
+from .._core.base.sizes import as_dim, as_size, dim_product, guard, hint, recording, same
 from .._core.graph import Literal, Node, topological, warn_user
 from .._core.ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
 from .._core.ops.regions import whole
 from .._core.rewrite import rewrite
-from .._core.trace import Complex, Traced, as_node, close_conditions, collect, fresh, substitute
-from .._core.trace._traced import zeros_like
-from .._core.transforms._batch import batch
-from .._core.transforms._forward import push_forward, with_limits
-from .._core.transforms._reverse import pull_back
+from .._core.trace import (
+    Complex,
+    Traced,
+    as_node,
+    close_conditions,
+    collect,
+    fresh,
+    substitute,
+    zeros_like,
+)
+from .._core.transforms.batch import batch
+from .._core.transforms.forward import push_forward, with_limits
+from .._core.transforms.reverse import pull_back
 from .._sparse import added_up, memory, places_throughout
 from ..errors import ArgumentError, OutOfMemoryError, SparsityWarning
 from ._argnums import Keys, positions_of

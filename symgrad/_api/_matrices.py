@@ -7,7 +7,7 @@ from typing import Any, Literal, overload
 
 from numpy.typing import NDArray
 
-from .._core.base._argument_checks import as_flag, as_word
+from .._core.base.argument_checks import as_flag, as_word
 from .._dispatch import Arrays, Differentiable, Function, P, S, Ufunc
 from ..errors import ArgumentError
 from ._argnums import Keys, Names, keys_of, real_arguments

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._argument_checks import as_function, as_items, as_number, refuse_kernel, shown
-from .._core.base._pickling import call_again
+from .._core.base.argument_checks import as_function, as_items, as_number, refuse_kernel, shown
+from .._core.base.pickling import call_again
 from .._core.trace import Tree, flatten
 from ..errors import ArgumentError, ShapeError
 from ._at_values import remembered

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import as_dim, hint
+from .._core.base.sizes import as_dim, hint
 from .._core.ops.np_common import as_array
 from .._core.trace import Tree, flatten
 from ..errors import ShapeError

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._broadcast import show
-from .._core.base._sizes import same
-from .._core.base._state import now
+from .._core.base.broadcast import show
+from .._core.base.sizes import same
+from .._core.base.state import now
 from .._core.control import INSTEAD, refuse_leaks, rerolled, with_one_body
 from .._core.graph import Input, Literal, Node, topological, warn_user
 from .._core.op import registry
@@ -38,8 +38,8 @@ from .._core.trace import (
     substitute,
     warn_if_changed,
     with_conditions,
+    zeros_like,
 )
-from .._core.trace._traced import zeros_like
 from ..errors import ArgumentError, PathsWarning, ShapeError
 from ._argnums import Key, as_floats, places_of
 from ._degeneracy import warn_of_ties

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._core.base._argument_checks import as_path
+from .._core.base.argument_checks import as_path
 from .._core.graph import source_name
 from .._show._draw import Drawing
 from .._show._graph_view_program import program_view

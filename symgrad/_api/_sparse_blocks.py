@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._sizes import as_expr, recording
+from .._core.base.sizes import as_expr, recording
 from .._core.graph import Input, Node
 from .._sparse import Block, Index, blocks_of, selected
 from .._symbolic import (

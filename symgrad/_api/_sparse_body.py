@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import as_size, dim_product, guard, hint, recording
+from .._core.base.sizes import as_size, dim_product, guard, hint, recording
 from .._core.graph import Literal, Node, warn_user
 from .._core.op import PROJECTIONS, Words
 from .._core.trace import Traced, as_node, collect, require_traced

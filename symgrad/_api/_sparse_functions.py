@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._argument_checks import as_word
-from .._core.base._fork_safety import late_module, undisturbed
-from .._core.base._sizes import Size, as_size
-from .._core.base._state import PLAIN, now
+from .._core.base.argument_checks import as_word
+from .._core.base.fork_safety import late_module, undisturbed
+from .._core.base.sizes import Size, as_size
+from .._core.base.state import PLAIN, now
 from .._core.graph import Node
 from .._core.runtime import MISS
 from .._core.trace import EnclosedError, Traced, as_node, carried_out, flatten

@@ -11,8 +11,8 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.base._argument_checks import as_flag, refuse_kernel
-from .._core.base._state import PLAIN, now
+from .._core.base.argument_checks import as_flag, refuse_kernel
+from .._core.base.state import PLAIN, now
 from .._core.op import registry
 from .._dispatch import Differentiable, Function, P, R, Ufunc, X
 from .._syntax._control_flow import Flow

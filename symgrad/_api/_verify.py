@@ -10,8 +10,8 @@ from typing import Any, overload
 import numpy as np
 import sympy as sp
 
-from .._core.base._argument_checks import as_count, as_number
-from .._core.base._state import within
+from .._core.base.argument_checks import as_count, as_number
+from .._core.base.state import within
 from .._core.graph import Node
 from .._core.program import Program
 from .._core.trace import Traced, as_node, substitute

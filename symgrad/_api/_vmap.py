@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._broadcast import show
-from .._core.base._providers import provided
-from .._core.base._signals import foreseen
-from .._core.base._sizes import Dimension, as_size, same
-from .._core.base._state import now, repeating, within
+from .._core.base.broadcast import show
+from .._core.base.providers import provided
+from .._core.base.signals import foreseen
+from .._core.base.sizes import Dimension, as_size, same
+from .._core.base.state import now, repeating, within
 from .._core.control import batch_examples
 from .._core.graph import Input, Node
 from .._core.trace import (
@@ -20,12 +20,12 @@ from .._core.trace import (
     Tree,
     argument_name,
     as_node,
+    attempt,
     collect,
     flatten,
     flatten_traced,
     require_traced,
 )
-from .._core.trace._decisions import attempt
 from ..errors import ArgumentError, ShapeError, SymgradError, TraceError
 from ._opening import widths_of
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.base._sizes import Size
+from .._core.base.sizes import Size
 from .._core.graph import Input, Where, topological
 from .._core.op import Op
 from .._core.trace import Reading, Traced, Tree, as_node, flatten_traced, substitute

@@ -27,12 +27,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.base._stand_in_types import TELLING
-from .._core.base._state import now, within
+from .._core.base.stand_in_types import TELLING
+from .._core.base.state import now, within
 from .._core.graph import Where, warn_user
 from .._core.runtime import MISS
-from .._core.trace import Left, Traced, argument_name, flatten_traced, raise_hidden, warn_if_changed
-from .._core.trace._number_refusals import NUMBERS
+from .._core.trace import (
+    NUMBERS,
+    Left,
+    Traced,
+    argument_name,
+    flatten_traced,
+    raise_hidden,
+    warn_if_changed,
+)
 from ..errors import CaptureWarning, OutsideError, TraceError, UnsupportedError
 from ._adaptation import adapted_at_once, can_be_adapted
 from ._array_libraries import refused_by_library

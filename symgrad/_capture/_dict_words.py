@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.base._signals import tolerating
-from .._core.runtime._structures import HEADER, word
+from .._core.base.signals import tolerating
+from .._core.runtime.structures import HEADER, word
 
 #: A dictionary's table of keys, and its values where many objects share the keys.
 KEYS_AT, VALUES_AT = HEADER + 16, HEADER + 24

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.base._fork_safety import cached_property
+from .._core.base.fork_safety import cached_property
 from .._core.trace import Traced, flatten_traced
 from ._code_names import names_in
 from ._locations import Walk

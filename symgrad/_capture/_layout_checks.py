@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._platform import has
-from .._core.base._signals import foreseen
-from .._core.runtime import _structures
-from .._core.runtime._structures import word
+from .._core.base.platform import has
+from .._core.base.signals import foreseen
+from .._core.runtime import structures as _structures
+from .._core.runtime.structures import word
 from ._dict_words import UnwatchedError
 from ._memory_words import Words
 from ._watched_calls import copier

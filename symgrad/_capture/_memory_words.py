@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.runtime._structures import (
+from .._core.runtime.structures import (
     DATA_AT,
     DTYPE_AT,
     HEADER,

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from .._core.base._package import FOLDER
+from .._core.base.package import FOLDER
 from .._core.graph import Where
 
 FIXED = ("numpy", "scipy", "sympy", "symgrad")

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import Size
-from .._core.base._state import now
+from .._core.base.sizes import Size
+from .._core.base.state import now
 from .._core.graph import Node
 from .._core.op import Op
 from .._core.trace import Traced

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._state import now
+from .._core.base.state import now
 from .._core.graph import warn_user
 from ..errors import CaptureWarning
 from ._effects import DEPTH, values_of_trace

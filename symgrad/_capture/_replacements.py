@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._core.base._providers import provided
-from .._core.base._stand_in_types import class_of
+from .._core.base.providers import provided
+from .._core.base.stand_in_types import class_of
 from .._core.trace import flatten
 from ..errors import UnsupportedError
 from ._user_code import announced

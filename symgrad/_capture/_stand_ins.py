@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
-from .._core.base._package import FOLDER
+from .._core.base.package import FOLDER
 
 #: The folders of the code that looks at stand-ins, as no other may.
 _HERE = tuple(os.path.join(FOLDER, name) for name in ("_capture", "_dispatch"))

@@ -25,7 +25,7 @@ from types import (
 )
 from typing import Any
 
-from .._core.base._stand_in_types import TELLING
+from .._core.base.stand_in_types import TELLING
 from .._core.trace import Reading, Traced
 from ..errors import TraceError
 from ._effects import (

@@ -1,7 +1,7 @@
 """Functions of installed packages that decide by the exact type of a value.
 
 Nobody can answer ``type(x) is ndarray`` for a traced value but an adapted copy of the code, in
-which ``type`` is another (:mod:`symgrad._core.base._stand_in_types`). Packages are traced as they
+which ``type`` is another (:mod:`symgrad._core.base.stand_in_types`). Packages are traced as they
 stand where that works, and such a test does not fail, it takes the other branch. So these functions
 are looked for beforehand, among those that the user's code names and those of their packages that
 they name.

@@ -30,10 +30,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._signals import foreseen
-from .._core.runtime._universal import origin_of
-from .._core.trace._labels import is_table
-from .._core.trace._tree import refuse_depth
+from .._core.base.signals import foreseen
+from .._core.runtime.universal import origin_of
+from .._core.trace import is_table, refuse_depth
 from ._ownership import FIXED, NONE, installed, of_library, of_packages
 from ._versions import version_of
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._fork_safety import late_module
+from .._core.base.fork_safety import late_module
 from .._core.trace import Traced
 
 _OUTSIDE = "symgrad.numpy._environment"

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._signals import foreseen
-from .._core.codegen._cache import loaded
+from .._core.base.signals import foreseen
+from .._core.codegen.cache import loaded
 from .._core.runtime import MISS
 from ._comparison import ERRORS, Comparison, as_datum, same, unchanged
 from ._dict_words import UnwatchedError

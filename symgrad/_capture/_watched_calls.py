@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.runtime._structures import (
+from .._core.runtime.structures import (
     DATA_AT,
     TUPLE_AT,
     bind_python,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 from typing import Any, NoReturn
 
-from .._core.base._fork_safety import cached_property
-from .._core.codegen._cache import cached_object
-from .._core.codegen._code import Code, bind_all, load_object
-from .._core.codegen._llvm import full_object
-from .._core.runtime._interface import memory_type
+from .._core.base.fork_safety import cached_property
+from .._core.codegen.cache import cached_object
+from .._core.codegen.code import Code, bind_all, load_object
+from .._core.codegen.llvm import full_object
+from .._core.runtime.interface import memory_type
 from .._export import Signature, callback_type, entry_text
 from ..errors import UnsupportedError
 from ._specialization import Specialization

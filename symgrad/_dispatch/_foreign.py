@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._core.base._argument_checks import as_path
-from .._core.base._fork_safety import undisturbed
+from .._core.base.argument_checks import as_path
+from .._core.base.fork_safety import undisturbed
 from ._specialization import Specialization
 
 if TYPE_CHECKING:

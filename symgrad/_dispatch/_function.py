@@ -16,12 +16,12 @@ from .._capture._assignments import Assignments
 from .._capture._call import Call, Given, without_lists
 from .._capture._captures import Captures
 from .._capture._nondeterminism import DrawnError, generators_among, no_draws, told_of_advances
-from .._core.base._argument_checks import as_flag
-from .._core.base._fork_safety import free_in_children
-from .._core.base._pickling import Travels
-from .._core.base._signals import delivering, foreseen
-from .._core.base._sizes import Size
-from .._core.base._state import PLAIN, now, within
+from .._core.base.argument_checks import as_flag
+from .._core.base.fork_safety import free_in_children
+from .._core.base.pickling import Travels
+from .._core.base.signals import delivering, foreseen
+from .._core.base.sizes import Size
+from .._core.base.state import PLAIN, now, within
 from .._core.graph import Node, apart, warn_user
 from .._core.program import Program, concrete
 from .._core.runtime import MISS, structures

@@ -24,7 +24,7 @@ from numba.extending import intrinsic
 from numba.np import numpy_support
 from numba.np.arrayobj import _empty_nd_impl
 
-from .._core.codegen._code import Code, keep_constants
+from .._core.codegen.code import Code, keep_constants
 from .._core.runtime import EXHAUSTED, LOOPS, MISS, NO_MEMORY, NO_PLACE, OTHER_BRANCH, Leaf
 from ._layout import Layout
 

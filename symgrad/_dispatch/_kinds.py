@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._capture._call import Call, Given, Reading
-from .._core.base._fork_safety import cached_property
-from .._core.codegen._loading import loaded_code
+from .._core.base.fork_safety import cached_property
+from .._core.codegen.loading import loaded_code
 from .._core.graph import warn_user
 from .._core.program import Program
 from .._core.trace import Graph, Signature

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args, o
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core.base._argument_checks import as_flag, as_word
-from .._core.base._signals import foreseen
-from .._core.base._state import within
+from .._core.base.argument_checks import as_flag, as_word
+from .._core.base.signals import foreseen
+from .._core.base.state import within
 
 #: What is differentiated, or differentiated by, as far as its derivatives are arrays.
 Arrays: TypeAlias = float | NDArray[Any]

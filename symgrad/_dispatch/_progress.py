@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from .._core.base._state import now, within
+from .._core.base.state import now, within
 from .._core.graph import Node, Where, count_of_nodes, lines_of_nodes, warn_user
 from ..errors import SlowWarning
 

@@ -18,18 +18,17 @@ from typing import Any
 import sympy as sp
 
 from .._capture._captures import EndedTraceError
-from .._core.base._signals import foreseen, tolerating
-from .._core.base._sizes import hint
-from .._core.codegen._cache import Entry, cache_folder, note_key, read_entry
-from .._core.codegen._entry_files import DESCRIPTION, read_text, write_text
-from .._core.codegen._private_files import NEW, discard
+from .._core.base.signals import foreseen, tolerating
+from .._core.base.sizes import hint
+from .._core.codegen.cache import Entry, cache_folder, note_key, read_entry
+from .._core.codegen.entry_files import DESCRIPTION, read_text, write_text
+from .._core.codegen.private_files import NEW, discard
 from .._core.graph import Input, Rule, topological
 from .._core.op import registry
 from .._core.ops.callback import CALLBACK
 from .._core.program import Program
 from .._core.rewrite import ENTERED
-from .._core.trace import Graph, Primal, Signature, Tree
-from .._core.trace._function import strongest
+from .._core.trace import Graph, Primal, Signature, Tree, strongest
 from ..errors import DataError
 from ._layout import Layout
 

@@ -13,14 +13,14 @@ import numpy as np
 import sympy as sp
 
 from .._capture._assignments import Assignments
-from .._core._pipeline import by_arrays, program_of
-from .._core.base._fork_safety import cached_property, free_in_children, undisturbed
-from .._core.base._sizes import evaluate_dim
-from .._core.base._state import within
-from .._core.codegen._cache import Entry, cached_code
-from .._core.codegen._loading import code_again, loaded_code
+from .._core.base.fork_safety import cached_property, free_in_children, undisturbed
+from .._core.base.sizes import evaluate_dim
+from .._core.base.state import within
+from .._core.codegen.cache import Entry, cached_code
+from .._core.codegen.loading import code_again, loaded_code
 from .._core.graph import Node, warn_user
 from .._core.ops.callback import CALLBACK, raising_after
+from .._core.pipeline import by_arrays, program_of
 from .._core.program import Program
 from .._core.runtime import MISS
 from .._core.trace import Graph, Signature, Tree, as_input, flatten

@@ -7,7 +7,7 @@ import os
 from types import TracebackType
 
 from .._capture._ownership import by_symgrad, installed
-from .._core.base._stand_in_types import AbsentError
+from .._core.base.stand_in_types import AbsentError
 from .._core.graph import Where
 from .._core.trace import compiled_call, instead_of_compiled, is_compiled
 from ..errors import SymgradError, TraceError

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .._core._pipeline import portable
-from .._core.base._sizes import as_expr, dim_product
+from .._core.base.sizes import as_expr, dim_product
 from .._core.control import Branch, Loop
 from .._core.graph import Body, Constant, Node
 from .._core.op import PROJECTIONS, Bodied, Code, Cython, Words
+from .._core.pipeline import portable
 from .._core.program import Program, schedule
 from ..errors import UnsupportedError
 from ._instructions import C99, TYPES, Writer, bare

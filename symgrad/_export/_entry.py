@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from .._core.base._sizes import as_expr
+from .._core.base.sizes import as_expr
 from .._core.graph import Input
 from .._core.runtime import EXHAUSTED, Interface
 from .._core.runtime import OTHER_BRANCH as BRANCH
-from .._core.runtime._interface import Lines, memory_type
+from .._core.runtime.interface import Lines, memory_type
 from ..errors import ArgumentError
 from ._signature import DONE, NO_MEMORY, NO_PLACE, OTHER_BRANCH, OTHER_SIZES, Signature
 

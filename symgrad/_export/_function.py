@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from .._core.base._sizes import MOST_BYTES
+from .._core.base.sizes import MOST_BYTES
 from .._core.graph import Constant, Node, topological
-from .._core.lowering._sizes import computed, sizes_of, unsure
+from .._core.lowering import computed, sizes_of, unsure
 from .._core.program import Program
 from ._blocks import Block, Memory, legal_program
 from ._instructions import TYPES, Writer, constant, number_text

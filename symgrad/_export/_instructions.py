@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._core.op import Code, Cython, Emit, Instr, Intrinsic, Libm, Op
-from .._core.runtime._interface import llvm_type
+from .._core.runtime.interface import llvm_type
 from ..errors import UnsupportedError
 
 #: C's types of the element types.

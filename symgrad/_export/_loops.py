@@ -13,9 +13,9 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.printing.c import C99CodePrinter
 
-from .._core.base._broadcast import aligned
-from .._core.base._size_text import fraction_of
-from .._core.base._sizes import Shape, as_expr
+from .._core.base.broadcast import aligned
+from .._core.base.size_text import fraction_of
+from .._core.base.sizes import Shape, as_expr
 from .._core.graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._core.op import ArrayOp, Placing, Reader, Readers, Reduce, Scan
 from ..errors import UnsupportedError

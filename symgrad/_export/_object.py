@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from .._core._pipeline import legal, lower
-from .._core.base._state import within
-from .._core.codegen._llvm import (
+from .._core.base.state import within
+from .._core.codegen.llvm import (
     FAST_CODE_FROM,
     FULL,
     assembled,
@@ -25,9 +24,10 @@ from .._core.codegen._llvm import (
 )
 from .._core.lowering import SIMD_PREFIX, Lowered, products
 from .._core.op import Code, Cython
+from .._core.pipeline import legal, lower
 from .._core.program import Program
 from .._core.runtime import GIVE, TAKE, Machine, level_note
-from .._core.runtime._threads import LIMIT, RUN
+from .._core.runtime.threads import LIMIT, RUN
 from ..errors import UnsupportedError
 from . import Signature, entry_text
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.base._argument_checks import as_text
+from .._core.base.argument_checks import as_text
 from .._core.graph import Node
 from .._core.program import Program
 from ..errors import ArgumentError

@@ -16,8 +16,8 @@ from typing import TypeAlias
 import sympy as sp
 from sympy.codegen import cfunctions
 
-from .._core.base._argument_checks import as_items, shown
-from .._core.base._scipy_names import special
+from .._core.base.argument_checks import as_items, shown
+from .._core.base.scipy_names import special
 from ..errors import ArgumentError
 
 

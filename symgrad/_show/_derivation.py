@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from .._core.base._sizes import as_expr
+from .._core.base.sizes import as_expr
 from .._core.graph import Input, Node
 from .._core.op import Words
 from .._core.program import schedule

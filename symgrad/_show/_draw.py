@@ -8,8 +8,8 @@ from html import escape
 
 import numpy as np
 
-from .._core.base._argument_checks import as_path
-from .._core.base._fork_safety import cached_property
+from .._core.base.argument_checks import as_path
+from .._core.base.fork_safety import cached_property
 from ..errors import ArgumentError, MissingExtraError, MissingProgramError
 from ._graph_view import WHOLE, Vertex, View, cut, value_text
 from ._graph_view_fold import LIMIT, Arrow, Box, Folded, arrow_label, fold

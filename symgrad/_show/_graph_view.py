@@ -15,10 +15,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import sympy as sp
 
-from .._core.base._size_text import Operand
+from .._core.base.size_text import Operand
 from .._core.graph import Where
 from .._core.op import Code, Map, Op, Reduce
-from .._core.program._text import call_text
+from .._core.program import call_text
 from .._symbolic import derivative_of
 
 Array: TypeAlias = np.ndarray[Any, Any]

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._size_text import Operand
+from .._core.base.size_text import Operand
 from .._core.graph import Constant, Input, Literal, Node
-from .._core.program import Program, schedule, shape_text
-from .._core.program._run import computed
+from .._core.program import Program, computed, schedule, shape_text
 from .._core.trace import flatten
 from .._dispatch import Function
 from ._graph_view import (

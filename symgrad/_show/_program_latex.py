@@ -9,11 +9,11 @@ from typing import Any
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from .._core.base._broadcast import aligned
-from .._core.base._sizes import as_expr
+from .._core.base.broadcast import aligned
+from .._core.base.sizes import as_expr
 from .._core.graph import Iota, Literal, Node, SizeOf
 from .._core.op import PROJECTIONS, ArrayOp, Bodied, Map, Readers, Words
-from .._core.program._steps import Steps
+from .._core.program import Steps
 from .._symbolic import index_symbols, readable_number
 from .._symbolic._bound_functions import BY_NAME
 from .._symbolic._names import rename_bound

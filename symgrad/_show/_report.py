@@ -13,9 +13,8 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from .._core.base._size_text import Operand
-from .._core.program import Program
-from .._core.program._text import type_text
+from .._core.base.size_text import Operand
+from .._core.program import Program, type_text
 from .._symbolic import STYLE
 from ._graph_view import formula_text
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from itertools import chain, combinations_with_replacement, product
 from typing import Any, NamedTuple, TextIO
 
-from .._core._pipeline import SIMPLIFYING, Pass, Roots, legal, lower, lowering, through
-from .._core.base._argument_checks import as_flag, refuse_kernel, shown
-from .._core.base._state import within
+from .._core.base.argument_checks import as_flag, refuse_kernel, shown
+from .._core.base.state import within
 from .._core.graph import Input, Node, topological
-from .._core.lowering._plan import Nest, Plan, plan
+from .._core.lowering import Nest, Plan, plan
+from .._core.pipeline import SIMPLIFYING, Pass, Roots, legal, lower, lowering, through
 from .._core.program import Program, guard_texts, schedule, shape_text
 from .._core.rewrite import RULES, rewrite
 from .._core.runtime import structures, vector_math_default

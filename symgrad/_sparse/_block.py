@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import Dimension, Shape, as_size, dim_product
+from .._core.base.sizes import Dimension, Shape, as_size, dim_product
 from .._core.graph import Literal, Node
 from .._core.ops import BROADCAST, RESHAPE, SLICE, TRANSPOSE
 from .._core.ops.gathers import GATHER
 from .._core.ops.movement import is_single
 from .._core.ops.reductions import reduced
 from .._core.trace import as_node
-from .._core.transforms._guards import Guarded, settled
+from .._core.transforms.guards import Guarded, settled
 from ._index import Index, dim, traced
 
 

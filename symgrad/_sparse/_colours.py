@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._fork_safety import late_module
-from .._core.base._sizes import (
+from .._core.base.fork_safety import late_module
+from .._core.base.sizes import (
     Dim,
     Dimension,
     as_dim,
@@ -29,11 +29,10 @@ from .._core.control import batch_examples
 from .._core.graph import Input, Node, topological, warn_user
 from .._core.ops import RESHAPE
 from .._core.ops.gathers import GATHER
-from .._core.trace import Traced, as_node, close_conditions, fresh, substitute
-from .._core.trace._traced import zeros_like
-from .._core.transforms._batch import batch, repeated
-from .._core.transforms._forward import push_forward
-from .._core.transforms._reverse import pull_back
+from .._core.trace import Traced, as_node, close_conditions, fresh, substitute, zeros_like
+from .._core.transforms.batch import batch, repeated
+from .._core.transforms.forward import push_forward
+from .._core.transforms.reverse import pull_back
 from ..errors import SparsityWarning
 from . import Structure, dependence
 from ._pattern import Piece, numbers_of

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import Shape, as_size, dim_product, hint
+from .._core.base.sizes import Shape, as_size, dim_product, hint
 from .._core.graph import Literal, Node, apply
 from .._core.op import PROJECTIONS, Routine
 from .._core.ops import RESHAPE, TRANSPOSE
@@ -17,9 +17,9 @@ from .._core.ops.gathers import SCATTER
 from .._core.ops.movement import DIAG_EMBED
 from .._core.ops.operands import Cores
 from .._core.trace import as_node, cast, close_conditions, fresh, substitute
-from .._core.transforms._batch import batch
-from .._core.transforms._forward import push_forward
-from .._core.transforms._guards import Guarded
+from .._core.transforms.batch import batch
+from .._core.transforms.forward import push_forward
+from .._core.transforms.guards import Guarded
 from ..errors import OutOfMemoryError, UnsupportedError
 from ._block import Block
 from ._index import traced

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._fork_safety import late_module
-from .._core.base._sizes import evaluate_dim
+from .._core.base.fork_safety import late_module
+from .._core.base.sizes import evaluate_dim
 from ..errors import OutOfMemoryError
 from ._dense import memory
 from ._structure import End, Places, Rolled, Structure

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import hint, same
+from .._core.base.sizes import hint, same
 from .._core.graph import Constant, Node, size_symbols, topological
 from .._core.op import Assemble, Gather, Map, Reduce, View
-from .._core.transforms._support import dependents
+from .._core.transforms.support import dependents
 
 #: A set has so many elements at most.
 BITS = 64

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import Dimension, Shape, as_dim, as_size, dim_expand
+from .._core.base.sizes import Dimension, Shape, as_dim, as_size, dim_expand
 from .._core.graph import Iota, Node
 from .._core.ops import RESHAPE
 from .._core.ops.movement import is_single

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._fork_safety import cached_property, late_module
-from .._core.base._providers import provided
-from .._core.base._sizes import Dimension, as_expr, hint
-from .._core.base._state import now
+from .._core.base.fork_safety import cached_property, late_module
+from .._core.base.providers import provided
+from .._core.base.sizes import Dimension, as_expr, hint
+from .._core.base.state import now
 from .._core.graph import Input, Node, topological
 from .._core.op import Bodied
-from .._core.trace import Traced, as_node, substitute
-from .._core.trace._constants import known_values
+from .._core.trace import Traced, as_node, known_values, substitute
 from ..errors import ArgumentError, OutOfMemoryError, TraceError
 
 

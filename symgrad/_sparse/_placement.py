@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._sizes import Dim, Dimension, Shape, as_dim, as_expr, dim_product, recording
-from .._core.base._state import within
+from .._core.base.sizes import Dim, Dimension, Shape, as_dim, as_expr, dim_product, recording
+from .._core.base.state import within
 from .._core.graph import Input, Node, topological
 from .._core.ops import BROADCAST, RESHAPE, SLICE
 from .._core.ops.updates import SPREAD
 from .._core.trace import Graph, LeafKind, Traced, Tree, as_node
-from .._core.transforms._batch import batch
+from .._core.transforms.batch import batch
 from .._dispatch import Specialization
 from ._colours import Compressed
 from ._pattern import Pattern, Piece

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import Dimension, Shape, evaluate_dim
+from .._core.base.sizes import Dimension, Shape, evaluate_dim
 from .._core.graph import Input, Node, topological
 from .._core.ops.np_common import is_traced
 from .._core.program import Program

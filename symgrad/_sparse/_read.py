@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import Dimension, Shape, as_size, dim_product
+from .._core.base.sizes import Dimension, Shape, as_size, dim_product
 from .._core.graph import Node
 from .._core.ops import BROADCAST, RESHAPE, SLICE, TRANSPOSE
 from .._core.ops.gathers import GATHER

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import Shape
+from .._core.base.sizes import Shape
 from .._core.graph import Literal, Node
 from .._core.op import Linear, Placing
 from .._core.ops.movement import is_single
 from .._core.trace import as_node, cast, partials
-from .._core.transforms._guards import Guard, Guarded, conditions, narrowed
-from .._core.transforms._reverse import pull, scale
-from .._core.transforms._support import Support
+from .._core.transforms.guards import Guard, Guarded, conditions, narrowed
+from .._core.transforms.reverse import pull, scale
+from .._core.transforms.support import Support
 from ._block import Block
 from ._index import traced
 from ._read import equal, read

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from .._core.base._sizes import Dimension, Shape, dim_product
+from .._core.base.sizes import Dimension, Shape, dim_product
 from .._core.graph import Body, Iota, Node, topological
 from .._core.trace import substitute
-from .._core.transforms._batch import batch, repeated
+from .._core.transforms.batch import batch, repeated
 from ._dense import operands_of
 from ._index import flat
 from ._walk import Found, blocks_of

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._sizes import Dimension, Shape, as_expr, as_size, dim_product, hint, same
+from .._core.base.sizes import Dimension, Shape, as_expr, as_size, dim_product, hint, same
 from .._core.graph import Node
 from .._core.op import ArrayOp, Reader
 from .._core.ops.movement import is_single

@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.base._sizes import Shape, as_size, dim_product, hint
-from .._core.base._state import at, within
+from .._core.base.sizes import Shape, as_size, dim_product, hint
+from .._core.base.state import at, within
 from .._core.graph import Body, Literal, Node, carrying, rebuilt, topological
 from .._core.op import AXES, PROJECTIONS, Bodied, Gather, Scatter
 from .._core.ops import TRANSPOSE
 from .._core.rewrite import Way, shortcuts, simplified
 from .._core.trace import as_node, cast, fresh, substitute
-from .._core.transforms._forward import fitted, with_limits
-from .._core.transforms._guards import Guarded, added
-from .._core.transforms._support import Support, dependents
+from .._core.transforms.forward import fitted, with_limits
+from .._core.transforms.guards import Guarded, added
+from .._core.transforms.support import Support, dependents
 from ._block import Block
 from ._dense import every, examples_of, filled, operands_of, whole
 from ._index import traced

@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy as sp
 
-from .._core.base._sizes import dim_product, hint
+from .._core.base.sizes import dim_product, hint
 from .._core.graph import Node
 from .._core.op import Map, Op, Placing, Readers
 from .._core.trace import as_node

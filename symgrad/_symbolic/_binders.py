@@ -20,7 +20,7 @@ import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.piecewise import ExprCondPair
 
-from .._core.base._sizes import as_expr
+from .._core.base.sizes import as_expr
 
 
 def bound(cls: type, function: Any, limits: Any) -> Any:

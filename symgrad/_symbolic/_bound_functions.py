@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import sympy as sp
 from sympy.concrete.expr_with_intlimits import ExprWithIntLimits
 
-from .._core.base._sizes import as_expr
+from .._core.base.sizes import as_expr
 from ._binders import Sum, bound, cases
 
 

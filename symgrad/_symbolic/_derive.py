@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import sympy as sp
 
-from .._core.base._sizes import as_expr
+from .._core.base.sizes import as_expr
 from .._core.graph import Constant, Input, Node, topological
 from ._binders import as_sympy
 from ._deltas import resolve

@@ -14,8 +14,8 @@ from typing import Any
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from .._core.base._broadcast import aligned
-from .._core.base._sizes import Shape, as_expr
+from .._core.base.broadcast import aligned
+from .._core.base.sizes import Shape, as_expr
 from .._core.graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._core.op import ArrayOp, Readers, Words
 from .._parse import MAX_POWER_BITS, power_bits

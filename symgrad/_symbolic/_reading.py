@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from .._core.base._sizes import as_expr
+from .._core.base.sizes import as_expr
 from .._core.graph import Input, Node
 from ..errors import UnsupportedError
 from ._binders import unevaluated

@@ -32,7 +32,7 @@ from sympy.tensor.array.expressions import (
 )
 
 from .. import numpy as traced_numpy
-from .._core.trace._formula import Form, Meaning, Part, raised
+from .._core.trace.formula import Form, Meaning, Part, raised
 from ..errors import UnsupportedError
 from ._builder import INDEX, FormulaBuilder
 

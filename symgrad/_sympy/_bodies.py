@@ -17,9 +17,9 @@ import sympy as sp
 from .. import numpy as traced_numpy
 from .._api._at_values import jvp
 from .._api._transforms import vmap
-from .._core.base._state import now
+from .._core.base.state import now
 from .._core.ops.np_common import is_traced
-from .._core.trace._formula import Form, Meaning, Tape, quotient
+from .._core.trace.formula import Form, Meaning, Tape, quotient
 from .._syntax._control import fori_loop
 from ..errors import ArgumentError, UnsupportedError
 from ..scipy import integrate

@@ -10,7 +10,7 @@ from sympy.core.function import AppliedUndef
 from sympy.matrices.expressions.matexpr import MatrixExpr
 from sympy.tensor.array.expressions import ArraySymbol
 
-from .._core.trace._formula import Builder, Form, Table, Tape
+from .._core.trace.formula import Builder, Form, Table, Tape
 from ..errors import ArgumentError, UnsupportedError
 from ._refusals import reason
 

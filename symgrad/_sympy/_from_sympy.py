@@ -18,11 +18,11 @@ from sympy.matrices.expressions.matexpr import MatrixExpr
 from sympy.tensor.array import NDimArray
 
 from .. import numpy as traced_numpy
-from .._core.base._argument_checks import as_items, shown
-from .._core.base._pickling import call_again
-from .._core.base._sizes import Size, as_expr
-from .._core.trace._formula import ELEMENTARY, Form, Table, Tape
-from .._core.trace._tree import DEEPEST, Pair
+from .._core.base.argument_checks import as_items, shown
+from .._core.base.pickling import call_again
+from .._core.base.sizes import Size, as_expr
+from .._core.trace import DEEPEST, Pair
+from .._core.trace.formula import ELEMENTARY, Form, Table, Tape
 from .._symbolic import refuse_large_numbers
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ._arrays import ARRAYS

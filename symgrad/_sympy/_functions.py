@@ -17,7 +17,7 @@ import sympy as sp
 from sympy.codegen import cfunctions, numpy_nodes, scipy_nodes
 from sympy.functions.special.tensor_functions import LeviCivita
 
-from .._core.trace._formula import Builder, Form, Meaning, folded, own_form, quotient
+from .._core.trace.formula import Builder, Form, Meaning, folded, own_form, quotient
 from ..errors import UnsupportedError
 from ..scipy import special
 

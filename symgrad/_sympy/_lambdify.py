@@ -11,7 +11,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.tensor.array import NDimArray
 
-from .._core.base._argument_checks import as_flag, shown
+from .._core.base.argument_checks import as_flag, shown
 from ..errors import ArgumentError, UnsupportedError
 from ._from_sympy import NAMES, Formula
 

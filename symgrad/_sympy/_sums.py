@@ -15,8 +15,8 @@ import numpy as np
 import sympy as sp
 
 from .. import numpy as traced_numpy
-from .._core.base._state import now
-from .._core.trace._formula import Form, SumParts, added, emit_terms, sum_parts
+from .._core.base.state import now
+from .._core.trace.formula import Form, SumParts, added, emit_terms, sum_parts
 from .._syntax._control import scan
 from ._builder import FormulaBuilder
 

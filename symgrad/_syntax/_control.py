@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._core.base._argument_checks import (
+from .._core.base.argument_checks import (
     as_bytes,
     as_count,
     as_flag,
@@ -19,14 +19,12 @@ from .._core.base._argument_checks import (
     as_items,
     as_truth,
 )
-from .._core.base._broadcast import show
-from .._core.base._sizes import Dimension, Size, as_dim, as_size, same
-from .._core.base._state import now
+from .._core.base.broadcast import show
+from .._core.base.sizes import Dimension, Size, as_dim, as_size, same
+from .._core.base.state import now
 from .._core.control import build_branch, build_count, build_scan, build_while
 from .._core.graph import Node
-from .._core.trace import LEAF, Traced, flatten
-from .._core.trace._constants import known_number
-from .._core.trace._signature import as_leaf
+from .._core.trace import LEAF, Traced, as_leaf, flatten, known_number
 from ..errors import ArgumentError, ShapeError
 
 T = TypeVar("T")

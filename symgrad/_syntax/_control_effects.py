@@ -18,7 +18,7 @@ import numpy as np
 
 from .._capture._effects import Effects
 from .._capture._reads import read_by
-from .._core.base._signals import interrupts
+from .._core.base.signals import interrupts
 from .._core.trace import Complex, Traced
 from ..errors import TraceError
 from ._control_writes import UNSET

@@ -18,12 +18,8 @@ import numpy as np
 
 from .._capture._ownership import installed
 from .._capture._replacements import Followed
-from .._core.base._state import now, within
-from .._core.trace import Traced
-from .._core.trace._constants import known_number
-from .._core.trace._decisions import decided
-from .._core.trace._integers import size_bits
-from .._core.trace._number_refusals import one_of
+from .._core.base.state import now, within
+from .._core.trace import Traced, decided, known_number, one_of, size_bits
 from ..errors import ArgumentError, DTypeError, NumberError, SymgradError, TraceError
 from ._control import fori_loop, while_loop
 from ._control_effects import ChangedError, unchanged

@@ -15,10 +15,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._core.base._state import now
-from .._core.control._values import by_elements
-from .._core.trace import Complex, Traced, flatten, reads_of
-from .._core.trace._arrays import COMPARED, REFLECTED
+from .._core.base.state import now
+from .._core.control import by_elements
+from .._core.trace import COMPARED, REFLECTED, Complex, Traced, flatten, reads_of
 from ..errors import TraceError
 from ._control import cond
 

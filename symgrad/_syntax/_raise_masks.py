@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.base._state import now, within
+from .._core.base.state import now, within
 from .._core.trace import flatten
 from ..errors import TraceError
 

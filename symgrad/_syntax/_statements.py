@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
-from .._core.base._signals import foreseen
+from .._core.base.signals import foreseen
 
 #: The attribute of a function that has its source.
 SOURCE = "__symgrad_source__"

@@ -21,8 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from .._core.base._fork_safety import free_in_children
-from .._core.base._state import now
+from .._core.base.fork_safety import free_in_children
+from .._core.base.state import now
 from .._core.op import Bodied
 from ..errors import SymgradError
 from ._kernel import Kernel, build, written_out

@@ -21,14 +21,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._core.base._signals import foreseen
+from .._core.base.signals import foreseen
 from .._core.graph import Input, Literal, Node, apart, topological
 from .._core.op import Code, Kind, Linear, Op, Products, registry
 from .._core.ops import np_logsumexp, np_statistics
 from .._core.ops.reductions import kept, restore
 from .._core.trace import Traced, as_node
-from .._core.transforms._reverse import pull, pull_back
-from .._core.transforms._support import differentiable
+from .._core.transforms.reverse import pull, pull_back
+from .._core.transforms.support import differentiable
 from ..errors import SymgradError
 from ._node import Backward, Rule
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._argument_checks import refuse_kernel, shown
-from .._core.base._sizes import evaluate_dim
-from .._core.base._state import within
+from .._core.base.argument_checks import refuse_kernel, shown
+from .._core.base.sizes import evaluate_dim
+from .._core.base.state import within
 from .._core.graph import leaf_value
 from .._core.op import Bodied
 from .._core.program import Program, concrete

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._broadcast import aligned
-from .._core.base._fork_safety import cached_property
-from .._core.base._sizes import as_expr
+from .._core.base.broadcast import aligned
+from .._core.base.fork_safety import cached_property
+from .._core.base.sizes import as_expr
 from .._core.graph import Constant, Input, Node, as_sympy
 from .._core.op import ArrayOp, Readers
 from .._symbolic import derivative_of

@@ -4,7 +4,7 @@ Nothing is written and nothing is freed before all of it has been computed, so a
 the middle (a freed buffer, a rule, a hook) leaves every ``.grad`` as it was.
 
 A branch that is not taken adds nothing, whatever its slope: the compiler's walk
-(``symgrad._core.transforms._guards``) carries conditions, here they are arrays, one for each node
+(``symgrad._core.transforms.guards``) carries conditions, here they are arrays, one for each node
 behind an op that chooses. A gradient is cut to its mask after every op that could have made nan of
 its zeros.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._argument_checks import shown
+from .._core.base.argument_checks import shown
 from .._core.ops import unbroadcast
 from .._core.program import kahn
 from ..errors import ArgumentError, BackwardError

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._state import within
+from .._core.base.state import within
 from .._core.graph import Input
 from .._core.program import Program, schedule
 from .._core.trace import Traced, as_node

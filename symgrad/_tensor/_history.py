@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._core.base._argument_checks import as_flag, shown
+from .._core.base.argument_checks import as_flag, shown
 from ..errors import ArgumentError, BackwardError, DTypeError, ShapeError
 from ._engine import run
 from ._node import AccumulateGrad, Backward, Node, Value, wrap

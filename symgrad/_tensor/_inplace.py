@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._core.op import registry
-from .._core.trace._arrays import REFLECTED
+from .._core.trace import REFLECTED
 from ..errors import BackwardError, DTypeError, ShapeError
 from ._history import History
 from ._mode import mode

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from .._api._transforms import compile
-from .._core.base._state import within
+from .._core.base.state import within
 from .._core.graph import Input, Literal, apart, topological
 from .._core.graph import Node as GraphNode
 from .._core.trace import Traced, as_node, substitute
-from .._core.transforms._reverse import pull_back
+from .._core.transforms.reverse import pull_back
 from ._node import AccumulateGrad, Backward, Node
 
 

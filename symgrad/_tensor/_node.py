@@ -23,7 +23,7 @@ from .._core.graph import Where
 from .._core.op import Op
 from .._core.ops import unbroadcast
 from .._core.ops.movement import by_rows
-from .._core.transforms._reverse import pull
+from .._core.transforms.reverse import pull
 from ..errors import BackwardError
 from ._origin import Cell, clock, line_of
 

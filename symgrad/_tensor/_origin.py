@@ -10,9 +10,8 @@ import sys
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
-from .._core.base._state import now
-from .._core.graph import Where
-from .._core.graph._where import _internal, is_internal, user_line
+from .._core.base.state import now
+from .._core.graph import INTERNAL, Where, is_internal, user_line
 from ..errors import ShapeError, SymgradError
 
 E = TypeVar("E", bound=Exception)
@@ -28,7 +27,7 @@ def origin(frame: FrameType | None) -> tuple[CodeType | Where | None, int]:
         return given, 0
     while frame is not None:
         code = frame.f_code
-        internal = _internal.get(code.co_filename)
+        internal = INTERNAL.get(code.co_filename)
         if internal is None:
             internal = is_internal(code)
         if not internal:

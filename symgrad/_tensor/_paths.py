@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._fork_safety import cached_property
-from .._core.base._state import within
+from .._core.base.fork_safety import cached_property
+from .._core.base.state import within
 from .._core.graph import Input, Node, topological
 from .._core.program import Program
 from .._core.trace import evaluate

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.graph._types import check_dtype, resolve
+from .._core.graph import check_dtype, resolve
 from .._core.op import Op, registry
 from .._core.ops import CAST
 from .._core.ops.contract import contracted

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._signals import foreseen
-from .._core.base._state import within
+from .._core.base.signals import foreseen
+from .._core.base.state import within
 from .._core.graph import Input, Literal
 from .._core.graph import Node as GraphNode
 from .._core.op import Bodied

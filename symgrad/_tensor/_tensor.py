@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .._core.base._argument_checks import as_flag
-from .._core.base._broadcast import normalize_axes
-from .._core.graph._types import check_dtype
+from .._core.base.argument_checks import as_flag
+from .._core.base.broadcast import normalize_axes
+from .._core.graph import check_dtype
 from .._core.op import registry
 from .._core.ops import CAST, getitem
 from .._core.ops.gathers import GATHER
 from .._core.ops.indexing import in_range
-from .._core.trace import Complex, Traced
-from .._core.trace._arrays import ArrayMethods, add_operators, declines
-from .._core.trace._calls import call
-from .._core.trace._tree import refuse_depth
+from .._core.trace import ArrayMethods, Complex, Traced, add_operators, call, declines, refuse_depth
 from ..errors import ArgumentError, BackwardError, ShapeError
 from ._composites import FOLDS, STD, VAR
 from ._inplace import InPlace

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._size_text import Operand
-from .._core.transforms._reverse import pull
+from .._core.base.size_text import Operand
+from .._core.transforms.reverse import pull
 from .._show._graph_view import (
     Link,
     Vertex,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from .._core.base._argument_checks import as_path
+from .._core.base.argument_checks import as_path
 from .._core.graph import Node, element_count, topological
 from .._core.op import Placing
 from ..errors import DataError

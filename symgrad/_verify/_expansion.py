@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._broadcast import aligned
+from .._core.base.broadcast import aligned
 from .._core.graph import Constant, Input, Iota, Literal, Node, SizeOf, element_count
 from .._core.op import Evidence, Words
 from .._core.rewrite import is_length

@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import ArgumentIndexError
 
-from .._core.base._sizes import as_expr
+from .._core.base.sizes import as_expr
 from .._core.op import Evidence, Map, Words
 from .._symbolic import is_condition
 from ..errors import UnsupportedError

@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 from .._core.graph import Constant, Iota, Literal, Node, topological
-from .._core.program._text import call_text
+from .._core.program import call_text
 from .._core.trace import partials
 from .._symbolic import text
 from ..errors import UnsupportedError

@@ -15,7 +15,7 @@ from typing import Any
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from .._core.base._sizes import as_expr
+from .._core.base.sizes import as_expr
 from .._core.graph import Node
 from .._core.op import ArrayOp, Readers
 from ..errors import UnsupportedError

@@ -24,7 +24,7 @@ import numpy as np
 import sympy as sp
 
 from .._api._transforms import value_and_grad
-from .._core.base._state import within
+from .._core.base.state import within
 from .._core.graph import Where, raised_at
 from .._core.trace import argument_names
 from .._dispatch import Function

@@ -15,7 +15,7 @@ import numpy as np
 from .._api._export_c import export_c
 from .._api._matrices import jacobian
 from .._api._transforms import grad, value_and_grad
-from .._core.base._platform import has
+from .._core.base.platform import has
 from .._dispatch import backend
 from .._symbolic import (
     LATE,

@@ -23,8 +23,7 @@ from distributed import futures_of
 from .._api._argnums import Keys, positions_of
 from .._api._bodies import grad_body, jvp_body
 from .._api._transforms import made
-from .._core.trace import flatten
-from .._core.trace._tree import is_number_list
+from .._core.trace import flatten, is_number_list
 from .._dispatch import Function
 from ..errors import ArgumentError, ShapeError
 from ._data import Chunks, check_fit, chunks_of

@@ -32,10 +32,9 @@ from dask.utils import funcname
 from distributed import get_worker
 
 from .._capture._ownership import of_library
-from .._core.base._fork_safety import free_in_children
-from .._core.base._signals import foreseen
-from .._core.trace import flatten
-from .._core.trace._tree import Tree
+from .._core.base.fork_safety import free_in_children
+from .._core.base.signals import foreseen
+from .._core.trace import Tree, flatten
 from .._dispatch import Function
 from ..errors import ArgumentError, ShapeError
 

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._fork_safety import late_module
-from .._core.trace._namespace import offering
+from .._core.base.fork_safety import late_module
+from .._core.trace.namespace import offering
 from . import fft, linalg, random
 from ._creation import (
     arange,

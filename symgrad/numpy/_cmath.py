@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import Size
+from .._core.base.sizes import Size
 from .._core.ops.np_common import is_traced
-from .._core.trace._complex import Complex
+from .._core.trace import Complex
 from ._math import as_number, as_of_python
 
 _NAMED: dict[str, Callable[..., Any]] = {

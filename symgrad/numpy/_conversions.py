@@ -19,10 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.trace import Traced
-from .._core.trace._attributes import attribute_of
-from .._core.trace._bind import as_node
-from .._core.trace._constants import known_value
+from .._core.trace import Traced, as_node, attribute_of, known_value
 from ._environment import DATETIME as CLOCKS
 from ._environment import Version
 

@@ -12,19 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import Size, require_length
-from .._core.base._stand_in_types import class_of
-from .._core.base._state import now
-from .._core.graph import Iota
-from .._core.graph._types import SUPPORTED, check_dtype
+from .._core.base.sizes import Size, require_length
+from .._core.base.stand_in_types import class_of
+from .._core.base.state import now
+from .._core.graph import SUPPORTED, Iota, check_dtype
 from .._core.op import refuse
 from .._core.ops import BROADCAST
 from .._core.ops.np_common import as_array, is_traced, lengths, reshaped, unlabelled
-from .._core.trace import Traced, as_traced
-from .._core.trace._constants import known_number
-from .._core.trace._mask_selection import in_rows, is_selection
-from .._core.trace._namespace import assignable, holds, is_size, lifted, version
-from .._core.trace._views import Layout
+from .._core.trace import Layout, Traced, as_traced, in_rows, is_selection, known_number
+from .._core.trace.namespace import assignable, holds, is_size, lifted, version
 
 _LENGTH = (
     "how many elements it gives would depend on the values of traced numbers. Write instead: "

@@ -19,9 +19,9 @@ import time
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
-from .._core.base._state import now
+from .._core.base.state import now
 from .._core.graph import user_line
-from .._core.trace._clocks import Reading, reading
+from .._core.trace import Reading, reading
 from ..errors import OutsideError
 from .random import drawing
 

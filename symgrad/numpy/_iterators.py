@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._providers import provided
-from .._core.base._stand_in_types import class_of
-from .._core.base._state import now
+from .._core.base.providers import provided
+from .._core.base.stand_in_types import class_of
+from .._core.base.state import now
 from .._core.op import refuse
 from .._core.ops.np_common import as_array, is_traced
-from .._core.trace._views import Layout, layout_of
+from .._core.trace import Layout, layout_of
 from ..errors import ArgumentError, UnsupportedError
 from ._creation import array, symbolic
 

@@ -11,8 +11,8 @@ import numpy as np
 
 import symgrad.numpy as traced_numpy
 
-from .._core.base._scipy_names import special
-from .._core.base._sizes import Size
+from .._core.base.scipy_names import special
+from .._core.base.sizes import Size
 from .._core.ops.np_common import is_traced
 from .._core.trace import Traced
 

@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._fork_safety import late_module
-from .._core.base._sizes import Size
-from .._core.base._stand_in_types import class_of
-from .._core.trace import Traced, as_traced
-from .._core.trace._clocks import Reading, reading
-from .._core.trace._constants import known_number
+from .._core.base.fork_safety import late_module
+from .._core.base.sizes import Size
+from .._core.base.stand_in_types import class_of
+from .._core.trace import Reading, Traced, as_traced, known_number, reading
 from ..errors import TraceError
 from ._conversions import methods_of_float
 from ._creation import array, symbolic

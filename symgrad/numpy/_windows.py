@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import Size
-from .._core.trace._namespace import assignable
+from .._core.base.sizes import Size
+from .._core.trace.namespace import assignable
 from ._creation import _dtype, arange, indices, symbolic
 
 Made = Callable[..., Any]

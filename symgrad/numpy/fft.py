@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._core.trace._namespace import offering
+from .._core.trace.namespace import offering
 from ._windows import fftfreq, rfftfreq
 
 __all__ = ["fftfreq", "rfftfreq"]

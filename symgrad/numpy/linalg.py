@@ -15,6 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._core.trace._namespace import offering
+from .._core.trace.namespace import offering
 
 __getattr__, __dir__ = offering(np.linalg, globals())

@@ -24,11 +24,11 @@ from numpy.polynomial import _polybase
 from numpy.polynomial import polyutils as _polyutils
 
 from .. import numpy as traced_numpy
-from .._core.base._stand_in_types import TELLING
+from .._core.base.stand_in_types import TELLING
 from .._core.op import refuse
 from .._core.ops.np_common import holds_traced, is_traced
-from .._core.trace._constants import known_value
-from .._core.trace._namespace import offering
+from .._core.trace import known_value
+from .._core.trace.namespace import offering
 
 #: The modules of bases, by name: those that others import from come first.
 BASES = ("polynomial", "chebyshev", "hermite", "hermite_e", "laguerre", "legendre")

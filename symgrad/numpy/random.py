@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._sizes import Size
-from .._core.base._state import now
-from .._core.trace._namespace import offering
+from .._core.base.sizes import Size
+from .._core.base.state import now
+from .._core.trace.namespace import offering
 from ..errors import OutsideError
 
 _names, __dir__ = offering(np.random, globals())

@@ -14,7 +14,7 @@ from typing import Any
 
 import scipy
 
-from .._core.base._fork_safety import late_module
+from .._core.base.fork_safety import late_module
 
 _OWN = (
     "fft",

@@ -11,7 +11,7 @@ from .. import numpy as traced_numpy
 from .._core.op import refuse
 from .._core.ops.np_common import is_traced
 from .._core.ops.np_linalg import solve_banded
-from .._core.trace._namespace import holds
+from .._core.trace.namespace import holds
 from ..errors import ShapeError
 from ._piecewise_polynomials import axis_of, beside, moved, over_periods, search, take, wrapped
 from ._versions import (

@@ -23,9 +23,8 @@ from .._api._custom import stop_gradient
 from .._api._implicit import root_at
 from .._api._transforms import vmap
 from .._core.ops.np_common import is_traced
-from .._core.trace import Traced, as_node
-from .._core.trace._decisions import decided
-from .._core.trace._namespace import holds
+from .._core.trace import Traced, as_node, decided
+from .._core.trace.namespace import holds
 from .._syntax._control import while_loop
 from ..errors import UnsupportedError
 from ._ode_structure import Band

@@ -15,7 +15,7 @@ from typing import Any
 from .._capture._effects import Effects
 from .._capture._reads import read_by
 from .._capture._reads_code import handlers_in, may_raise
-from .._core.base._signals import foreseen
+from .._core.base.signals import foreseen
 from ..errors import TraceError
 
 _NOTES = (

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.signal
 
 from .. import numpy as traced_numpy
-from .._core.base._sizes import under
+from .._core.base.sizes import under
 from ..errors import ShapeError
 from ._versions import floats, refuse_option, replaces
 

@@ -18,8 +18,8 @@ import numpy as np
 from .. import numpy as traced_numpy
 from .._api._matrices import jacobian
 from .._api._transforms import compile as compiled
-from .._core.base._fork_safety import late_module
-from .._core.base._state import now
+from .._core.base.fork_safety import late_module
+from .._core.base.state import now
 from ..errors import MissingExtraError, ShapeError, SparsityWarning, UnsupportedError
 from ._call_records import LEAVING, noting
 from ._ode_programs import Held

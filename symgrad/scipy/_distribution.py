@@ -21,10 +21,10 @@ import numpy as np
 import scipy.special as special
 
 from .._api._custom import custom_jvp, stop_gradient
-from .._core.base._fork_safety import cached_property
+from .._core.base.fork_safety import cached_property
 from .._core.op import refuse
 from .._core.ops.np_common import as_array, is_traced
-from .._core.trace._namespace import holds
+from .._core.trace.namespace import holds
 from ._frozen_distributions import frozen
 
 _EULER = float(np.euler_gamma)

@@ -16,8 +16,7 @@ from .._api._implicit import root_at
 from .._api._matrices import jacobian
 from .._api._transforms import grad
 from .._core.ops.np_common import as_array
-from .._core.trace import Traced, as_node
-from .._core.trace._constants import known_value
+from .._core.trace import Traced, as_node, known_value
 from ..errors import ShapeError, UnsupportedError
 from ._descent import BOTH, RUNNING, Box, Model, Tests, box_of, descend, inverse, minimum
 from ._solver_arguments import as_tuple, first_parameters

@@ -11,7 +11,7 @@ import scipy.signal
 import scipy.special as special
 
 from .. import numpy as traced_numpy
-from .._core.base._sizes import under
+from .._core.base.sizes import under
 from ._versions import doubles, floats, refuse_option, replaces
 
 

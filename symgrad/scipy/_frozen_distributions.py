@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.ops.np_common import is_traced
-from .._core.trace._namespace import holds
+from .._core.trace.namespace import holds
 
 
 class Frozen:

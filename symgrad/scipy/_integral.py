@@ -11,7 +11,7 @@ import numpy as np
 from .._api._at_values import jvp
 from .._api._custom import custom_jvp, stop_gradient
 from .._api._transforms import vmap
-from .._core.base._state import now, within_body
+from .._core.base.state import now, within_body
 from .._core.graph import Input
 from .._core.ops.np_common import is_traced
 from .._core.trace import Traced, as_node, substitute

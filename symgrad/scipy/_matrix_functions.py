@@ -19,7 +19,7 @@ from .._api._implicit import implicit_root
 from .._core.ops.factorizations import rounding
 from .._core.ops.logic import unknown
 from .._core.ops.np_common import is_traced
-from .._core.trace._namespace import version
+from .._core.trace.namespace import version
 from .._syntax._control import while_loop
 from ._matrix_equations import require_square
 from ._versions import doubles, floats, refuse_option, replaces, require_lengths

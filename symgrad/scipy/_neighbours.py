@@ -19,7 +19,7 @@ from .._api._callback import pure_callback
 from .._api._custom import stop_gradient
 from .._core.op import refuse
 from .._core.ops.np_common import is_traced
-from .._core.trace._namespace import holds
+from .._core.trace.namespace import holds
 from ._scattered_points import interp1d
 from ._versions import Standing, floats, of_scipy, refuse_option
 

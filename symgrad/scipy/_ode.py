@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
-from .._core.base._state import PLAIN, now
+from .._core.base.state import PLAIN, now
 from .._core.graph import warn_user
 from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
 from ._call_records import LEAVING, raising_somewhere

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as traced_numpy
-from .._core.base._signals import foreseen
-from .._core.control import Branch, close, in_arrays
-from .._core.control._fields import result
+from .._core.base.signals import foreseen
+from .._core.control import Branch, close, in_arrays, result
 from .._core.graph import Body, Input, Node
-from .._core.trace import Traced, as_node, substitute
-from .._core.trace._decisions import attempt
+from .._core.trace import Traced, as_node, attempt, substitute
 from .._syntax._raise_masks import raising
 from ..errors import ArgumentError, ShapeError, TraceError
 from ._ode_steps import length

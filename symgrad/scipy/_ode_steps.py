@@ -17,7 +17,7 @@ from scipy.optimize import OptimizeResult
 from .._core.graph import Node, bodies, topological
 from .._core.ops.np_common import is_traced
 from .._core.trace import as_node, flatten_traced
-from .._core.transforms._support import dependents
+from .._core.transforms.support import dependents
 from ._ode_structure import Slope
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.integrate
 
 from .. import numpy as traced_numpy
-from .._core.base._signals import foreseen
-from .._core.base._state import now
+from .._core.base.signals import foreseen
+from .._core.base.state import now
 from .._core.graph import warn_user
 from .._core.ops.np_common import holds_traced
 from ..errors import NotCompiledWarning, ShapeError, SymgradError

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.integrate
 
 from .. import numpy as traced_numpy
-from .._core.base._signals import foreseen
-from .._core.base._state import now
+from .._core.base.signals import foreseen
+from .._core.base.state import now
 from .._core.ops.np_common import is_traced
-from .._core.trace._decisions import attempt
+from .._core.trace import attempt
 from .._syntax._control_flow import followed
 from ..errors import ArgumentError
 from ._integral import integral, shared

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.integrate
 
 from .. import numpy as traced_numpy
-from .._core.base._state import now
+from .._core.base.state import now
 from .._core.ops.np_common import is_traced
 from ._versions import floats, increasing, refuse_option, replaces, require_lengths
 

@@ -13,14 +13,12 @@ import numpy as np
 import scipy.optimize
 
 from .._api._kept_functions import borrowing
-from .._core.base._signals import foreseen
-from .._core.base._state import now
+from .._core.base.signals import foreseen
+from .._core.base.state import now
 from .._core.op import refuse
 from .._core.ops.np_common import is_traced
-from .._core.trace._complex import is_complex
-from .._core.trace._constants import known_value
-from .._core.trace._decisions import attempt
-from .._core.trace._namespace import holds, is_function
+from .._core.trace import attempt, is_complex, known_value
+from .._core.trace.namespace import holds, is_function
 from .._syntax._control_flow import followed
 from ..errors import TraceError, UnsupportedError
 

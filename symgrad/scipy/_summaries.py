@@ -9,7 +9,7 @@ import numpy as np
 import scipy.stats
 
 from .._api._transforms import vmap
-from .._core.base._stand_in_types import class_of
+from .._core.base.stand_in_types import class_of
 from . import special
 from ._axis_statistics import along, refuse_unless
 from ._versions import floats, refuse_option, replaces

@@ -9,7 +9,7 @@ import scipy.interpolate
 
 from .. import numpy as traced_numpy
 from .._core.ops.np_common import is_traced
-from .._core.trace._namespace import holds
+from .._core.trace.namespace import holds
 from ..errors import UnsupportedError
 from ._bsplines import BEYOND, BSpline, beyond, ends_of, spline_through
 from ._piecewise_polynomials import PchipInterpolator, axis_of, beside, moved

@@ -26,8 +26,8 @@ from .._api._at_values import remembered
 from .._api._kept_functions import Lent, borrowed
 from .._capture._effects import Effects
 from .._capture._reads import read_by
-from .._core.base._fork_safety import cached_property
-from .._core.base._signals import foreseen
+from .._core.base.fork_safety import cached_property
+from .._core.base.signals import foreseen
 from .._core.graph import warn_user
 from .._core.trace import as_leaf, flatten
 from .._dispatch import Function

@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import numpy as traced_numpy
-from .._core.base._broadcast import show
-from .._core.base._state import now
+from .._core.base.broadcast import show
+from .._core.base.state import now
 from .._core.ops.np_common import is_traced
-from .._core.trace import Traced, as_node, flatten
-from .._core.trace._constants import known_value
-from .._core.trace._namespace import holds
+from .._core.trace import Traced, as_node, flatten, known_value
+from .._core.trace.namespace import holds
 from ..errors import ShapeError, UnsupportedError
 
 Function = Callable[..., Any]

@@ -27,7 +27,7 @@ from .._core.op import refuse
 from .._core.ops.fourier import OTHER_WAY
 from .._core.ops.np_common import iota, is_traced, join_parts
 from .._core.ops.np_fft import chosen, sized
-from .._core.trace._namespace import offering
+from .._core.trace.namespace import offering
 from ..errors import ArgumentError, ShapeError
 from ..numpy.fft import fftfreq, rfftfreq
 from ._coverage import reasons

@@ -21,7 +21,7 @@ from typing import Any
 
 import scipy.integrate
 
-from .._core.trace._namespace import offering
+from .._core.trace.namespace import offering
 from ._bvp import solve_bvp
 from ._coverage import reasons
 from ._dae import solve_dae

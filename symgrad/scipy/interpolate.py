@@ -22,8 +22,8 @@ from typing import Any
 import scipy.interpolate
 
 from .._capture._versions import version_of
-from .._core.base._state import now
-from .._core.trace._namespace import is_function, offering
+from .._core.base.state import now
+from .._core.trace.namespace import is_function, offering
 from ._bsplines import (
     BivariateSpline,
     BSpline,

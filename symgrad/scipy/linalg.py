@@ -34,7 +34,7 @@ from .. import numpy as traced_numpy
 from .._core.ops.linear import LU, SOLVE, swapped
 from .._core.ops.np_common import is_traced
 from .._core.trace import Traced, as_node
-from .._core.trace._namespace import holds, offering, version
+from .._core.trace.namespace import holds, offering, version
 from ..errors import ShapeError, UnsupportedError
 from ._coverage import reasons
 from ._matrix_equations import (

@@ -25,7 +25,7 @@ import scipy.ndimage
 
 from .. import numpy as traced_numpy
 from .._core.ops.np_common import is_traced
-from .._core.trace._namespace import offering
+from .._core.trace.namespace import offering
 from ._coverage import reasons
 from ._image_positions import affine_transform, map_coordinates, rotate, shift, zoom
 from ._images import (

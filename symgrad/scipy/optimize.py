@@ -30,7 +30,7 @@ import numpy as np
 import scipy.optimize
 
 from .._core.ops.np_common import as_array, is_traced
-from .._core.trace._namespace import holds, offering
+from .._core.trace.namespace import holds, offering
 from ._coverage import reasons
 from ._fits import (
     bisect,

@@ -25,9 +25,8 @@ import scipy.signal
 
 from .. import numpy as traced_numpy
 from .._core.ops.np_common import is_traced
-from .._core.trace import as_node
-from .._core.trace._constants import known_value
-from .._core.trace._namespace import holds, offering
+from .._core.trace import as_node, known_value
+from .._core.trace.namespace import holds, offering
 from .._syntax._control import scan
 from ._convolutions import convolve, convolve2d, correlate, correlate2d, fftconvolve, oaconvolve
 from ._coverage import reasons

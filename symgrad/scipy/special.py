@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import scipy.special
 
-from .._core.trace._namespace import offering
+from .._core.trace.namespace import offering
 from ._coverage import reasons
 
 #: All names are SciPy's, which documents them.

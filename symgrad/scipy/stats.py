@@ -27,9 +27,9 @@ import scipy.stats
 
 from .. import numpy as traced_numpy
 from .._api._custom import stop_gradient
-from .._core.base._sizes import under
+from .._core.base.sizes import under
 from .._core.ops.np_common import is_traced
-from .._core.trace._namespace import holds, offering
+from .._core.trace.namespace import holds, offering
 from .._syntax._control import cond
 from . import _more_distributions as _rarer  # noqa: F401 - its rows are among the distributions
 from . import special as traced_special

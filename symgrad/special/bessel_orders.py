@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 from .._core.op import Evidence, Op, Positive, Real, Words
 from .._core.ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
 from .bessel_contours import CONVENTION

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 from .._core.ops.pairs import (
     pair_logarithm,
     pair_power,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 
 #: Lanczos's approximation: numbers and coefficients from the highest power on, over those of
 #: ``z*(z + 1)*...*(z + 11)``.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 from .._core.op import COUNT, HIGHEST, Evidence, Op, Positive, Real, Words, optional
 from . import multiple_precision as precisely
 from .densities import BETA, GAMMA, STUDENT, beta_density, gamma_density, t_density

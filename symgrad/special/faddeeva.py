@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 from .._core.op import HIGHEST, Evidence, Op, Positive, Real, Words, composite
 from .._core.ops.np_common import as_array, join_parts
 from . import multiple_precision as precisely

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 from .._core.op import Code, Cython, Evidence, Map, Op, Partials, Positive, Words, define
 from . import multiple_precision as precisely
 from .differences import DIGAMMA_STEP

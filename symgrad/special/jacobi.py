@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 from .._core.op import Code, Composed, Cython, Evidence, Map, NoRule, Op, Real, define_step
 from .._core.ops.pairs import pair_product, pair_quotient, pair_root, pair_sum, two_sum
 from . import multiple_precision as precisely

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 from .._core.op import Evidence, Op, Positive, Words
 from . import multiple_precision as precisely
 from .tables import (

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 from .._core.op import Evidence, Op, Words, composite
 from .._core.ops.np_common import as_array, join_parts
 from .._core.ops.pairs import two_product

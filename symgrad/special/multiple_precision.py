@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 
 Precise = Callable[..., Any]
 

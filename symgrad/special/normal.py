@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 from .._core.op import HIGHEST, Code, Composed, Evidence, Map, Op, Partials, Words, define
 from .._core.ops.pairs import two_product
 from .records import UNARY, elsewhere, of_scipy

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 from .._core.op import composite, refuse
 from .._core.ops.np_common import as_array, as_float, is_traced, join_parts
 from .records import relative

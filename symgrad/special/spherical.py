@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 from .._core.op import Evidence, Op, Positive, Words, composite
 from .._core.ops.np_common import as_array, as_float, is_traced, join_parts
 from ..errors import UnsupportedError

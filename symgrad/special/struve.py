@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._core.base._scipy_names import special as sc
+from .._core.base.scipy_names import special as sc
 from .._core.op import Evidence, Op, Positive, Real, Words, registry
 from .._core.ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
 from . import multiple_precision as precisely

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.trace._calls import call
+from .._core.trace import call
 from .._tensor._record import called, planned
 from .._tensor._tensor import Tensor
 from ..errors import ArgumentError

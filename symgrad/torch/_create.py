@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base._argument_checks import shown
-from .._core.graph._types import check_dtype
-from .._core.trace._tree import MOST_AXES
+from .._core.base.argument_checks import shown
+from .._core.graph import check_dtype
+from .._core.trace import MOST_AXES
 from .._tensor._mode import default
 from .._tensor._tensor import Tensor
 from ..errors import ArgumentError, ShapeError

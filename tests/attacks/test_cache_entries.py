@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core.codegen import _private_files as _private
-from symgrad._core.codegen._cache import loaded_quickly
+from symgrad._core.codegen import private_files as _private
+from symgrad._core.codegen.cache import loaded_quickly
 from symgrad._core.runtime import load_memory, load_pool
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")

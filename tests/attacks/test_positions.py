@@ -11,9 +11,9 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
 from symgrad._core.op import Evidence, Map, Op, registry
 from symgrad._core.ops.logic import CONDITION
+from symgrad._core.pipeline import lower
 
 OPS = sorted(
     (op for op in registry.ops.values() if isinstance(op, Map)),

@@ -22,17 +22,18 @@ import pytest
 from sympy.parsing import sympy_parser
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
-from symgrad._core.base._sizes import hint
-from symgrad._core.codegen import _cache
-from symgrad._core.codegen import _code as machine
-from symgrad._core.codegen._loading import load_product
+from symgrad._core.base.sizes import hint
+from symgrad._core.codegen import cache as _cache
+from symgrad._core.codegen import code as machine
+from symgrad._core.codegen.loading import load_product
 from symgrad._core.lowering import products
 from symgrad._core.op import Composite, registry
+from symgrad._core.pipeline import lower
 from symgrad._core.program import Program
 from symgrad._core.program import _read as reading
 from symgrad._core.program._json import to_json
-from symgrad._core.runtime import MISS, _threads, load_memory, load_pool
+from symgrad._core.runtime import MISS, load_memory, load_pool
+from symgrad._core.runtime import threads as _threads
 from symgrad._core.trace import flatten
 from symgrad._export._function import c_source
 from symgrad._show._graph_view_program import program_view

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
+from symgrad._capture._dict_words import UnwatchedError
+from symgrad._capture._layout_checks import can_watch
 from symgrad._capture._watch import Watch
-from symgrad._core.codegen._cache import loaded
-from symgrad._core.runtime import UnwatchedError, can_watch
+from symgrad._core.codegen.cache import loaded
 
 SETUP = """
 import types, functools

@@ -19,9 +19,9 @@ from zlib import crc32
 import numpy as np
 
 import symgrad as sg
-from symgrad._core._pipeline import legal, lower
-from symgrad._core.base._state import within
+from symgrad._core.base.state import within
 from symgrad._core.graph import Node
+from symgrad._core.pipeline import legal, lower
 from symgrad._core.program import Program, schedule
 from symgrad._core.program._steps import leaf_text
 from symgrad._core.program._text import named_bodies

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import symgrad as sg
-from symgrad._core.base._fork_safety import cached_property
-from symgrad._core.base._platform import has
+from symgrad._core.base.fork_safety import cached_property
+from symgrad._core.base.platform import has
 
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 
@@ -47,7 +47,7 @@ MIDDLE = """
 import contextlib, gc, os, subprocess, sys, threading, time
 import numpy as np, symgrad as sg
 from llvmlite.binding import ffi
-from symgrad._core.base import _fork_safety as _forks
+from symgrad._core.base import fork_safety as _forks
 
 X = np.linspace(0.1, 1.0, 5)
 f = sg.grad(lambda x: np.sum(x**3))

@@ -17,7 +17,7 @@ import scipy.special as sc
 import sympy as sp
 
 import symgrad as sg
-from symgrad._core.base._scipy_names import LateFunction, LateModule, resolved, special
+from symgrad._core.base.scipy_names import LateFunction, LateModule, resolved, special
 from symgrad._core.graph._types import resolve
 from symgrad._core.op import Map, NonZero, registry
 from symgrad._core.op._registry import Composite, Registry
@@ -142,7 +142,7 @@ print(handlers[sys.modules["scipy.special"].erf] is op)"""
 @pytest.mark.slow
 def test_calls_on_numbers_import_scipy() -> None:
     code = """
-from symgrad._core.base._scipy_names import linalg, special
+from symgrad._core.base.scipy_names import linalg, special
 late = special.erf
 assert repr(late) == "<function scipy.special.erf>" and "scipy.special" not in sys.modules
 import copy, pickle

@@ -10,7 +10,7 @@ import pytest
 
 import symgrad
 import symgrad.torch
-from symgrad._core.base._lazy_names import declared
+from symgrad._core.base.lazy_names import declared
 
 STUB = Path(symgrad.__file__).with_suffix(".pyi")
 

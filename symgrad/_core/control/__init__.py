@@ -7,8 +7,9 @@ from ._body_merging import with_one_body
 from ._build import build_branch, build_count, build_scan, build_while, close, refuse_leaks
 from ._cleanup import inlined, tidy
 from ._custom_rules import ByPullback, ByTangent, Slopes, build_custom
-from ._fields import Branch, Loop
+from ._fields import Branch, Loop, project, result
 from ._records import BRANCH, LOOP, RESULT, TAPE
 from ._reroll import rerolled
 from ._row_groups import all_of
 from ._unrolling import straight
+from ._values import Values, by_elements

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base._state import at, now
+from ..base.state import at, now
 from ..graph import Constant, Literal, Node, rebuilt, remade, topological
 from ..op import Map
 from ..ops import ASSEMBLE, SLICE

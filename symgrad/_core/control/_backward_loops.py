@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..base._state import now
+from ..base.state import now
 from ..graph import Body, Node, remade
 from ..trace import substitute
-from ..transforms._guards import Guard, Guarded, narrowed, of_any
+from ..transforms.guards import Guard, Guarded, narrowed, of_any
 from ._binomial import Binomial
 from ._fields import Loop, stand_ins
 from ._loop_reverse import Backward

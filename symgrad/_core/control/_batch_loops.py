@@ -13,14 +13,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..base._sizes import Dimension, as_size
-from ..base._state import within
+from ..base.sizes import Dimension, as_size
+from ..base.state import within
 from ..graph import Body, Input, Iota, Node, topological
 from ..graph._types import TOKEN
 from ..op import PROJECTIONS
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, substitute
-from ..transforms._batch import batch, differing
+from ..transforms.batch import batch, differing
 from ._build import close
 from ._element_writes import by_places
 from ._fields import Loop, result

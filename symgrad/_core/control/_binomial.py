@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._sizes import as_size, guard, hint
+from ..base.sizes import as_size, guard, hint
 from ..graph import Constant, Input, Node
 from ..trace import Traced, as_node, substitute
 from ._build import build_while

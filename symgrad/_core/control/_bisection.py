@@ -14,8 +14,8 @@ from typing import Any
 from ...errors import PathsWarning
 from ..graph import Input, Node, topological, warn_user
 from ..op import PROJECTIONS, Linear, Map
-from ..transforms._forward import push_forward
-from ..transforms._support import dependents
+from ..transforms.forward import push_forward
+from ..transforms.support import dependents
 from ._fields import Branch, Loop
 
 #: What is said of a search whose derivative is that of its steps.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from ..base._state import now
+from ..base.state import now
 from ..graph import (
     Body,
     Input,

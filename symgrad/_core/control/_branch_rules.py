@@ -7,14 +7,14 @@ from functools import reduce
 
 import numpy as np
 
-from ..base._sizes import Dimension
+from ..base.sizes import Dimension
 from ..graph import Body, Input, Node
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, substitute
-from ..transforms._batch import batch, differing, repeated, widened
-from ..transforms._forward import push_forward
-from ..transforms._guards import Guard, Guarded, holds
-from ..transforms._reverse import pull_back_guarded
+from ..transforms.batch import batch, differing, repeated, widened
+from ..transforms.forward import push_forward
+from ..transforms.guards import Guard, Guarded, holds
+from ..transforms.reverse import pull_back_guarded
 from ._branch_writes import added, scattered
 from ._fields import Branch, counterparts, or_zeros, pick, result, stand_ins
 

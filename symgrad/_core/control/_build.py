@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError, TraceError
-from ..base._sizes import Dimension, same
-from ..base._state import within_body
+from ..base.sizes import Dimension, same
+from ..base.state import within_body
 from ..graph import Body, Input, Literal, Node, recording_nodes, topological, viewed
 from ..op import PROJECTIONS
 from ..rewrite import rewrite

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..base._state import within
+from ..base.state import within
 from ..graph import Body, Literal, Node, apply, rebuilt, remade, topological
 from ..op import PROJECTIONS, Bodied
 from ..rewrite import rewrite

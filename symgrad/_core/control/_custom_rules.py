@@ -15,17 +15,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError
-from ..base._broadcast import show
-from ..base._sizes import Dimension, same
-from ..base._state import now
+from ..base.broadcast import show
+from ..base.sizes import Dimension, same
+from ..base.state import now
 from ..graph import BODIES, RULE, Body, Input, Literal, Node, Rule, apply
 from ..graph._types import TOKEN
 from ..op import FLAG, BranchOp, Products, Words, define
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, cast, close_conditions, fresh, substitute
-from ..transforms._batch import batch
-from ..transforms._guards import Guarded, of_any
-from ..transforms._reverse import pull_back
+from ..transforms.batch import batch
+from ..transforms.guards import Guarded, of_any
+from ..transforms.reverse import pull_back
 from ._build import close
 from ._fields import counterparts, or_zeros, result, stand_ins, zeros
 from ._records import BRANCH, run_branch

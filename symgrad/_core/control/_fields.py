@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..base._sizes import Dimension, Shape
+from ..base.sizes import Dimension, Shape
 from ..graph import Body, Input, Literal, Node, apply, topological
 from ..graph._types import TOKEN
 from ..op import Bodied, registry

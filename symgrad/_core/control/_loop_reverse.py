@@ -17,14 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base._sizes import Shape, as_size
+from ..base.sizes import Shape, as_size
 from ..graph import Body, Input, Literal, Node, SizeOf, element_count, topological, viewed
 from ..op import Code, Cython, Libm
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, substitute
-from ..transforms._guards import Guard, Guarded, holds, narrowed, of_any
-from ..transforms._reverse import pull_back_guarded
-from ..transforms._support import dependents
+from ..transforms.guards import Guard, Guarded, holds, narrowed, of_any
+from ..transforms.reverse import pull_back_guarded
+from ..transforms.support import dependents
 from ._bisection import warn_of_narrowing
 from ._element_writes import by_places, only_if
 from ._fields import Loop, filled, or_zeros, pick, project, result, stand_ins, tape, zeros

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..base._sizes import Dimension
+from ..base.sizes import Dimension
 from ..graph import Body, Input, Node
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, substitute
-from ..transforms._batch import batch, differing, repeated, widened
-from ..transforms._forward import push_forward
+from ..transforms.batch import batch, differing, repeated, widened
+from ..transforms.forward import push_forward
 from ._bisection import warn_of_narrowing
 from ._fields import Loop, or_zeros, pick, project, stand_ins
 

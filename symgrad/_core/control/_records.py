@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base._sizes import Shape, agree
+from ..base.sizes import Shape, agree
 from ..graph import BODIES, BODY, Node
 from ..op import (
     COUNT,

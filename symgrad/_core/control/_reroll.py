@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._state import at, within
+from ..base.state import at, within
 from ..graph import Body, Constant, Input, Literal, Node, apply, remade, topological
 from ..op import PROJECTIONS, Bodied
 from ..ops import SLICE, TRANSPOSE

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base._state import within
+from ..base.state import within
 from ..graph import Node, apply
 from ..ops import ASSEMBLE, RESHAPE, SLICE, TRANSPOSE
 from ..trace import Traced, as_node, bind_nodes

@@ -19,7 +19,7 @@ import numpy as np
 import sympy as sp
 
 from ...errors import ArgumentError
-from ..base._sizes import Dimension, Size, as_expr, as_size, floor_div, guard, hint
+from ..base.sizes import Dimension, Size, as_expr, as_size, floor_div, guard, hint
 from ..graph import Body, Input, Node, element_count, topological
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, substitute

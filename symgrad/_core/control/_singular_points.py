@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph import Node, bodies, topological
-from ..transforms._support import is_edgy
+from ..transforms.support import is_edgy
 
 #: Of what an operand is made of so many nodes are looked at.
 SOURCES = 64

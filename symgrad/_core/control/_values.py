@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, DTypeError, ShapeError
-from ..base._broadcast import show
-from ..base._sizes import same
+from ..base.broadcast import show
+from ..base.sizes import same
 from ..graph import Input, Node, defined_at
 from ..graph._types import promote
 from ..trace import Traced, Tree, as_node, as_traced, flatten_traced, is_value

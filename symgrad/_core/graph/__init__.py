@@ -16,8 +16,9 @@ from ._interned import (
 )
 from ._leaves import Constant, Input, Iota, Literal, SizeOf, leaf_value
 from ._node import Node, as_sympy, carrying, element_count, topological, viewed
-from ._types import more_than_numbers, own_rules, require_numbers
+from ._types import SUPPORTED, check_dtype, more_than_numbers, own_rules, require_numbers, resolve
 from ._where import (
+    INTERNAL,
     CodeTable,
     Where,
     called_by,

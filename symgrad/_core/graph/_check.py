@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import sympy as sp
 
 from ...errors import CheckError, CycleError
-from ..base._sizes import Dim, evaluated, recording
+from ..base.sizes import Dim, evaluated, recording
 from ._laws import SOUND, Law, broken_law, size_symbols
 from ._leaves import Input
 from ._node import Node

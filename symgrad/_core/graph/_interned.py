@@ -21,10 +21,10 @@ import numpy as np
 import sympy as sp
 
 from ...errors import OutOfMemoryError
-from ..base._broadcast import show
-from ..base._fork_safety import free_in_children
-from ..base._sizes import MOST_BYTES, Dim, Shape, hint
-from ..base._state import at, now, within
+from ..base.broadcast import show
+from ..base.fork_safety import free_in_children
+from ..base.sizes import MOST_BYTES, Dim, Shape, hint
+from ..base.state import at, now, within
 from ..op import Op
 from ._node import Node, Static, topological
 from ._where import Where, user_line

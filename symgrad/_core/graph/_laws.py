@@ -18,9 +18,9 @@ import numpy as np
 import sympy as sp
 
 from ...errors import SymgradError
-from ..base._broadcast import broadcast, show
-from ..base._signals import foreseen
-from ..base._sizes import Shape, agree, as_size, hint
+from ..base.broadcast import broadcast, show
+from ..base.signals import foreseen
+from ..base.sizes import Shape, agree, as_size, hint
 from ..op import (
     AXES,
     AXIS,

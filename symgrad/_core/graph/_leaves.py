@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._sizes import Dimension, Shape, as_expr
+from ..base.sizes import Dimension, Shape, as_expr
 from ..op import Leaf, NoRule, Op
 from ._interned import intern, new_node
 from ._node import Node

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 import sympy as sp
 
-from ..base._sizes import Shape, hint
+from ..base.sizes import Shape, hint
 from ..op import Op, Words
 from ._where import Where
 

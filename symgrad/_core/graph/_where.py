@@ -15,8 +15,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..base._package import FOLDER
-from ..base._state import now
+from ..base.package import FOLDER
+from ..base.state import now
 
 T = TypeVar("T")
 
@@ -76,17 +76,18 @@ class CodeTable(dict[int, tuple[weakref.ref[CodeType], dict[Any, T]]], Generic[T
         return found[1]
 
 
-_internal: dict[str, bool] = {}
+#: Files of code, and whether it is a library's or symgrad's: asked for each frame of each step.
+INTERNAL: dict[str, bool] = {}
 _lines: CodeTable[Where] = CodeTable()
 
 
 def is_internal(code: CodeType) -> bool:
     """Tell whether code is symgrad's or of what it calls for the user's: NumPy, SciPy, ..."""
     name = code.co_filename
-    known = _internal.get(name)
+    known = INTERNAL.get(name)
     if known is None:
         # A module that Cython has compiled says a path within its package.
-        known = _internal[name] = name.startswith(_SKIPPED) or name.endswith(".pyx")
+        known = INTERNAL[name] = name.startswith(_SKIPPED) or name.endswith(".pyx")
     return known
 
 
@@ -106,7 +107,7 @@ def user_line(start: FrameType | None = None) -> Where | None:
     frame: FrameType | None = sys._getframe(1) if start is None else start
     while frame is not None:
         code = frame.f_code
-        internal = _internal.get(code.co_filename)
+        internal = INTERNAL.get(code.co_filename)
         if internal is None:
             internal = is_internal(code)
         if not internal:

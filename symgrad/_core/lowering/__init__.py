@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._state import now
+from ..base.state import now
 from ..program import Steps
 from ..runtime import Interface, Leaf
 from . import _products as products
@@ -23,9 +23,9 @@ from ._legalize import direct, legalize
 from ._llvm_module import STEPS, Module
 from ._numpy import numpy_steps
 from ._outlining import called
-from ._plan import Plan, plan
+from ._plan import Nest, Plan, plan
 from ._simd_variants import PREFIX as SIMD_PREFIX
-from ._sizes import write_sizes
+from ._sizes import computed, sizes_of, unsure, write_sizes
 from ._unit import Code, Unit, constant_symbol
 from ._unroll import unroll, unrolls
 

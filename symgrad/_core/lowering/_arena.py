@@ -10,7 +10,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..base._sizes import Dimension, as_expr
+from ..base.sizes import Dimension, as_expr
 from ..runtime import GIVE, TAKE
 from ._emitter import LINE, Emitter, on_stack
 from ._llvm_module import Module

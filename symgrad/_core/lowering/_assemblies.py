@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import sympy as sp
 
-from ..base._sizes import Dimension, Shape, as_dim, dim_expand, hint
+from ..base.sizes import Dimension, Shape, as_dim, dim_expand, hint
 from ..graph import Node
 from ..op import registry
 from ..program import Known

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import sympy as sp
 
-from ..base._sizes import Dimension, as_expr
-from ..base._state import now
+from ..base.sizes import Dimension, as_expr
+from ..base.state import now
 from ..control import Loop
 from ..graph import Body, Node, bodies, topological
 from ..op import Code, Written

@@ -10,7 +10,7 @@ from ..graph import Body, Input, Literal, Node, topological
 from ..op import PROJECTIONS, Bodied
 from ..rewrite import rewrite
 from ..trace import substitute
-from ..transforms._batch import batch, differing, repeated
+from ..transforms.batch import batch, differing, repeated
 
 #: How many examples run side by side: a few registers full of numbers, so that the time of one
 #: operation passes while others begin. More than a short axis has, which would be unrolled.

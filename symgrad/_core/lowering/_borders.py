@@ -23,8 +23,8 @@ from collections.abc import Mapping, Sequence
 
 import sympy as sp
 
-from ..base._fork_safety import cached_property
-from ..base._sizes import Dimension, Shape
+from ..base.fork_safety import cached_property
+from ..base.sizes import Dimension, Shape
 from ..graph import Literal, Node, apply, rebuilt, remade, topological
 from ..op import registry
 from ..trace import bind_nodes

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._sizes import Dimension, Shape, as_expr, dim_product
+from ..base.sizes import Dimension, Shape, as_expr, dim_product
 from ..graph import Node
 from ..runtime import EXHAUSTED
-from ..runtime._interface import memory_text, memory_type
-from ..runtime._threads import RUN
+from ..runtime.interface import memory_text, memory_type
+from ..runtime.threads import RUN
 from ._chunking import CHUNK, CHUNKS, Cut, cost_of
 from ._emitter import Emitter, size_parameters
 from ._fold import (

@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..base._sizes import as_expr, dim_product
+from ..base.sizes import as_expr, dim_product
 from ..graph import Node
 from ..op import Placing
 from ..ops.movement import is_single

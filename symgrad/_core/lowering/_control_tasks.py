@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from ..base._sizes import as_expr
+from ..base.sizes import as_expr
 from ..control import Branch, Loop
 from ..graph import Node
 from ..runtime import EXHAUSTED

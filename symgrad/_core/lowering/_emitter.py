@@ -13,10 +13,10 @@ from typing import Any
 import sympy as sp
 
 from ...errors import UnsupportedError
-from ..base._size_text import fraction_of
+from ..base.size_text import fraction_of
 from ..op import Cython
 from ..runtime import OTHER_BRANCH, Function, cython_symbol
-from ..runtime._interface import constant_text, llvm_type
+from ..runtime.interface import constant_text, llvm_type
 from ._llvm_module import Module
 from ._simd_variants import PURE, libm_name
 

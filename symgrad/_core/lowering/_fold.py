@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ..base._sizes import Shape, as_expr, dim_product
+from ..base.sizes import Shape, as_expr, dim_product
 from ..graph import Node
 from ..op import Reduce
-from ..runtime._interface import constant_text, llvm_type, memory_text, memory_type
+from ..runtime.interface import constant_text, llvm_type, memory_text, memory_type
 from ._emitter import Emitter
 from ._legalize import contraction_sizes
 from ._llvm_module import Module

@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..base._sizes import as_expr, dim_product
+from ..base.sizes import as_expr, dim_product
 from ..graph import Input, Node, viewed
 from ..op import PROJECTIONS, Placing, Scatter
 from ._fold import describe, folded_from, identity_of

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base._sizes import Shape
-from ..base._state import now
+from ..base.sizes import Shape
+from ..base.state import now
 from ..graph import Literal, Node, apply, rebuilt, remade, topological
 from ..op import Bodied, Code, Composed, Cython, Instr, Placing, Reduce, Written, registry
 from ..ops.regions import Region, within

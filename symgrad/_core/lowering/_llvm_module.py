@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 
 from ..runtime import vector_width
-from ..runtime._interface import constant_text
+from ..runtime.interface import constant_text
 from ._function_merging import written_once
 from ._simd_variants import Definition, definitions
 

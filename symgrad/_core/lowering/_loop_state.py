@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._sizes import Dimension, Shape, as_expr, dim_product
+from ..base.sizes import Dimension, Shape, as_expr, dim_product
 from ..graph import Node
-from ..runtime._interface import memory_type
+from ..runtime.interface import memory_type
 from ._batched_loops import LANES
 from ._emitter import on_stack
 from ._llvm_module import Module

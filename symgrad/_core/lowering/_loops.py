@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..base._sizes import Shape
+from ..base.sizes import Shape
 from ..graph import Node
 from ..ops.movement import is_single
 from ._emitter import Emitter, size_parameters

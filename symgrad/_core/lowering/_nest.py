@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from ..base._sizes import Dimension, as_expr, dim_product
+from ..base.sizes import Dimension, as_expr, dim_product
 from ..graph import Node
 from ..op import Gather, Placing
-from ..runtime._interface import constant_text, llvm_type, memory_text
+from ..runtime.interface import constant_text, llvm_type, memory_text
 from ._chunking import Cut
 from ._emitter import LINE, Emitter
 from ._fold import (

@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..base._sizes import as_dim, as_expr, dim_product
+from ..base.sizes import as_dim, as_expr, dim_product
 from ..graph import Node
 from ..op import Placing
 from ._chunk_functions import dozens, share

@@ -18,8 +18,8 @@ import numpy as np
 import sympy as sp
 
 from ...errors import UnsupportedError
-from ..base._scipy_names import special
-from ..base._sizes import Shape, hint
+from ..base.scipy_names import special
+from ..base.sizes import Shape, hint
 from ..graph import Node, apply, rebuilt, remade
 from ..op import Code, Composed, Evidence, Instr, Op, Reduce, Scan, registry
 from ..ops.callback import CALLBACK, token_of

@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ..base._sizes import Shape
+from ..base.sizes import Shape
 from ..graph import Constant, Input, Literal, Node, SizeOf, viewed
 from ..op import PROJECTIONS, Bodied, Code, Instr, Intrinsic, Placing
 from ..program import Steps

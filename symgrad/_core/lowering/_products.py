@@ -13,9 +13,9 @@ import re
 import numpy as np
 
 from ..runtime import Function, cython_symbol, vector_width
-from ..runtime._interface import constant_text, llvm_type
-from ..runtime._threads import LIMIT as THREADS
-from ..runtime._threads import RUN
+from ..runtime.interface import constant_text, llvm_type
+from ..runtime.threads import LIMIT as THREADS
+from ..runtime.threads import RUN
 from ._blocking import BLOCK, DEPTH, ROWS, flip_text
 from ._llvm_module import Module
 from ._tiles import VECTORS, Tile, tile_bytes, tile_of, tile_texts

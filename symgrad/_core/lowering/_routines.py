@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._sizes import MOST_BYTES, Dimension, as_expr, dim_product
+from ..base.sizes import MOST_BYTES, Dimension, as_expr, dim_product
 from ..graph import Node
 from ..op import Code, Written
 from ..runtime import Function, bind_function, cython_symbol, loop_symbol, ufunc_data
-from ..runtime._interface import constant_text, llvm_type
+from ..runtime.interface import constant_text, llvm_type
 from ._emitter import Emitter
 from ._llvm_module import Module
 from ._loops import Frame, Loops, function_text

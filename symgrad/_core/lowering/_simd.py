@@ -3,7 +3,7 @@
 A loop that calls ``sin`` becomes one that calls a vector function, if the call names one. Those of
 the C library are calls: all registers are saved around them, and equal work in two of them is done
 twice. The functions here are code of the module itself, put in the place of their calls after the
-loop is a vector loop (``_core/codegen/_llvm.py``): ``sin`` and ``cos`` of the same argument share
+loop is a vector loop (``_core/codegen/llvm.py``): ``sin`` and ``cos`` of the same argument share
 its reduction, and nothing is saved. They need a CPU with fused multiply-add, and no library.
 
 Methods: Muller, Elementary Functions, 3rd edition: arguments reduced by Cody and Waite (11.2),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..runtime._interface import constant_text
+from ..runtime.interface import constant_text
 
 
 class Form(NamedTuple):

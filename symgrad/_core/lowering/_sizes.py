@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._size_text import fraction_of
-from ..base._sizes import MOST_BYTES, Dim, as_expr, dim_product
+from ..base.size_text import fraction_of
+from ..base.sizes import MOST_BYTES, Dim, as_expr, dim_product
 from ..graph import Node, SizeOf
 from ..program import Steps
-from ..runtime._interface import constant_text
+from ..runtime.interface import constant_text
 from ._emitter import Emitter
 from ._llvm_module import Module
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import sympy as sp
 
-from ..base._sizes import Dimension, as_expr
+from ..base.sizes import Dimension, as_expr
 from ..graph import Node
 from ..op import Scan
-from ..runtime._interface import constant_text, llvm_type
+from ..runtime.interface import constant_text, llvm_type
 from ._emitter import Emitter
 from ._llvm_module import Module
 from ._loops import Frame, Loops, function_text

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._sizes import Dimension, as_expr, dim_product
+from ..base.sizes import Dimension, as_expr, dim_product
 from ..op import (
     ArrayOp,
     Code,
@@ -30,7 +30,7 @@ from ..op import (
 from ..ops.contract import matrix_product
 from ..ops.reductions import reduced
 from ..runtime import ufunc_symbol
-from ..runtime._interface import llvm_type, memory_type
+from ..runtime.interface import llvm_type, memory_type
 from ._emitter import Emitter
 from ._routines import Call
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._sizes import Dimension, as_expr, dim_product
+from ..base.sizes import Dimension, as_expr, dim_product
 from ..graph import Body, Constant, Input, Node, topological
 from ..op import Bodied
 from ..program import Steps, body_program
-from ..runtime._interface import memory_type
+from ..runtime.interface import memory_type
 from ._arena import Arena, given
 from ._chunk_functions import write_chunked
 from ._chunking import cut_of

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base._sizes import Shape
-from ..base._state import at, within
+from ..base.sizes import Shape
+from ..base.state import at, within
 from ..graph import Literal, Node, apply, rebuilt, remade, topological
 from ..op import Code, Libm, Placing, Reduce
 from ..rewrite import rewrite

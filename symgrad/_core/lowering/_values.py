@@ -15,9 +15,9 @@ import numpy as np
 import sympy as sp
 
 from ...errors import UnsupportedError
-from ..base._broadcast import aligned
-from ..base._sizes import Shape
-from ..base._state import now
+from ..base.broadcast import aligned
+from ..base.sizes import Shape
+from ..base.state import now
 from ..graph import Input, Iota, Literal, Node, SizeOf, topological
 from ..op import (
     ArrayOp,
@@ -33,7 +33,7 @@ from ..op import (
     Scatter,
 )
 from ..runtime import OUT_OF_RANGE
-from ..runtime._interface import constant_text, llvm_type, memory_type
+from ..runtime.interface import constant_text, llvm_type, memory_type
 from ._emitter import INDEPENDENT, Emitter
 
 Index = tuple[Any, ...]

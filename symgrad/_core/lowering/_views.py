@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..base._sizes import Shape, as_expr
+from ..base.sizes import Shape, as_expr
 from ..graph import Node
 from ..op import ArrayOp, Op, Reader, registry
 from ..trace import bind_nodes

@@ -21,11 +21,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..base._sizes import as_expr, dim_expand
+from ..base.sizes import as_expr, dim_expand
 from ..graph import Literal, Node
 from ..op import Placing
 from ..ops.movement import is_single
-from ..runtime._interface import llvm_type
+from ..runtime.interface import llvm_type
 from ._emitter import Emitter
 from ._loops import JOINED, Loops, index_over
 from ._plan import Nest, Store

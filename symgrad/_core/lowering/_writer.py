@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
-from ..base._sizes import Dimension, as_expr
+from ..base.sizes import Dimension, as_expr
 from ..graph import Body, Literal, Node, SizeOf
-from ..runtime._interface import memory_text, memory_type
+from ..runtime.interface import memory_text, memory_type
 from ._emitter import Emitter, size_parameters
 from ._llvm_module import Module
 from ._loops import Frame, function_text

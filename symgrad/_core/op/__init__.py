@@ -33,6 +33,7 @@ from ._facets import (
     Emit,
     Evidence,
     Exact,
+    Facet,
     Instr,
     Intrinsic,
     Libm,

@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from ...errors import DefinitionError
-from ..base._scipy_names import LateFields, LateFunction, resolved
+from ..base.scipy_names import LateFields, LateFunction, resolved
 from ._params import Param, optional, up_to
 from ._rules import Linear, NoRule, Partials, Products, Rule
 

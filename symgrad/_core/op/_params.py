@@ -15,7 +15,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..base._sizes import Dim, hint
+from ..base.sizes import Dim, hint
 
 
 @dataclass(frozen=True, eq=False)

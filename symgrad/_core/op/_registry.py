@@ -14,9 +14,9 @@ import numpy as np
 import sympy as sp
 
 from ...errors import DefinitionError, UnsupportedError
-from ..base._fork_safety import free_in_children, late_module
-from ..base._scipy_names import LateFields, LateFunction, loaded, resolved, special
-from ..base._state import now
+from ..base.fork_safety import free_in_children, late_module
+from ..base.scipy_names import LateFields, LateFunction, loaded, resolved, special
+from ..base.state import now
 from ._facets import Code, Evidence, Facet
 from ._kinds import Map, Op, Routine
 

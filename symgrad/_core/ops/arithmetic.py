@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._scipy_names import special as sc
-from ..base._size_text import infix
+from ..base.scipy_names import special as sc
+from ..base.size_text import infix
 from ..op import (
     Code,
     Composed,

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base._scipy_names import lapack
+from ..base.scipy_names import lapack
 from ..op import (
     COUNT,
     FLAG,

@@ -19,10 +19,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError, UnsupportedError
-from ..base._broadcast import show
-from ..base._fork_safety import free_in_children
-from ..base._size_text import spell
-from ..base._sizes import agree
+from ..base.broadcast import show
+from ..base.fork_safety import free_in_children
+from ..base.size_text import spell
+from ..base.sizes import agree
 from ..op import (
     COUNT,
     DTYPE,

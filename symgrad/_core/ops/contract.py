@@ -14,8 +14,8 @@ import numpy as np
 import sympy as sp
 
 from ...errors import ShapeError
-from ..base._broadcast import show
-from ..base._sizes import Shape, same
+from ..base.broadcast import show
+from ..base.sizes import Shape, same
 from ..op import LETTERS, ArrayOp, Code, Contract, Products, Words, define
 from .movement import by_rows
 from .operands import alike

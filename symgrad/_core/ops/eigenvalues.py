@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base._scipy_names import lapack
+from ..base.scipy_names import lapack
 from ..op import ArrayOp, Code, Evidence, Exact, Products, Routine, Ties, Words, Written, define
 from . import multiple_precision as exactly
 from .complex_factorizations import as_complex, as_pairs

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._scipy_names import blas
+from ..base.scipy_names import blas
 
 Rows = list[list[Any]]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._sizes import as_dim, as_size
+from ..base.sizes import as_dim, as_size
 from ..op import FLAG, SIZE, ArrayOp, Code, Linear, Routine, Words, Written, define, one_of
 from .movement import RESHAPE
 from .np_common import iota

@@ -9,8 +9,8 @@ import numpy as np
 import sympy as sp
 
 from ...errors import IndexingError
-from ..base._size_text import spell
-from ..base._sizes import Shape
+from ..base.size_text import spell
+from ..base.sizes import Shape
 from ..op import AXES, PLACE, SHAPE, ArrayOp, Code, Gather, Linear, Scatter, Words, define
 from .movement import BROADCAST, RESHAPE
 from .np_common import iota, lift

@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from ...errors import IndexingError
-from ..base._sizes import Dimension, Shape, Size, as_dim, as_expr, as_size, guard, hint, same
+from ..base.sizes import Dimension, Shape, Size, as_dim, as_expr, as_size, guard, hint, same
 from .gathers import GATHER
 from .movement import RESHAPE
 from .regions import SLICE

@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 
 from ...errors import UnsupportedError
-from ..base._scipy_names import lapack
+from ..base.scipy_names import lapack
 from ..op import (
     FLAG,
     ArrayOp,

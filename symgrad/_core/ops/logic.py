@@ -11,8 +11,8 @@ import numpy as np
 import sympy as sp
 
 from ...errors import DTypeError
-from ..base._size_text import infix
-from ..base._sizes import as_expr
+from ..base.size_text import infix
+from ..base.sizes import as_expr
 from ..op import (
     DTYPE,
     Code,

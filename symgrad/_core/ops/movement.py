@@ -8,9 +8,9 @@ import numpy as np
 import sympy as sp
 
 from ...errors import ShapeError
-from ..base._broadcast import show
-from ..base._size_text import spell
-from ..base._sizes import (
+from ..base.broadcast import show
+from ..base.size_text import spell
+from ..base.sizes import (
     Dimension,
     Shape,
     agree,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError
-from ..base._broadcast import normalize_axis
+from ..base.broadcast import normalize_axis
 from ..op import composite
 from .np_common import as_array, reshaped
 

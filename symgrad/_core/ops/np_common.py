@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ShapeError
-from ..base._broadcast import broadcast, show
-from ..base._sizes import Dim, Shape, Size, as_dim, require_length, same
+from ..base.broadcast import broadcast, show
+from ..base.sizes import Dim, Shape, Size, as_dim, require_length, same
 from ..graph import Iota, Node, require_numbers
 from ..op import registry
 from .movement import BROADCAST, RESHAPE, TRANSPOSE

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ..base._broadcast import broadcast, normalize_axis, show
-from ..base._scipy_names import loaded
-from ..base._sizes import as_dim, as_size, hint, same
+from ..base.broadcast import broadcast, normalize_axis, show
+from ..base.scipy_names import loaded
+from ..base.sizes import as_dim, as_size, hint, same
 from ..op import composite
 from .gathers import SCATTER
 from .np_common import (

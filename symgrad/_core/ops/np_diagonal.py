@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ..base._broadcast import normalize_axis, show
+from ..base.broadcast import normalize_axis, show
 from ..op import composite
 from .movement import DIAG_EMBED, DIAGONAL
 from .np_common import as_array, dims, iota, reshaped, spread

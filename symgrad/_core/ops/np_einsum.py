@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError
-from ..base._broadcast import show
-from ..base._sizes import hint
+from ..base.broadcast import show
+from ..base.sizes import hint
 from ..op import composite
 from .contract import CONTRACT
 from .movement import DIAGONAL

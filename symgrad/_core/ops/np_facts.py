@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ..base._sizes import Size, as_dim, same
-from ..base._stand_in_types import class_of
+from ..base.sizes import Size, as_dim, same
+from ..base.stand_in_types import class_of
 from ..op import composite
 from .np_common import as_array
 

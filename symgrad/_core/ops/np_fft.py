@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError
-from ..base._sizes import under
+from ..base.sizes import under
 from ..op import composite
 from .fourier import FOURIER, OTHER_WAY, REAL_FOURIER, REAL_SIGNAL, half
 from .np_common import (

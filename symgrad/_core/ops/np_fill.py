@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, UnsupportedError
-from ..base._broadcast import broadcast, normalize_axes, normalize_axis
-from ..base._sizes import Size, as_size
+from ..base.broadcast import broadcast, normalize_axes, normalize_axis
+from ..base.sizes import Size, as_size
 from ..op import composite, refuse
 from .np_common import (
     along,

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, DTypeError, ShapeError
-from ..base._broadcast import normalize_axis, show
-from ..base._sizes import dim_product, same
+from ..base.broadcast import normalize_axis, show
+from ..base.sizes import dim_product, same
 from ..op import composite
 from .np_common import (
     as_array,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ..base._broadcast import broadcast, show
-from ..base._scipy_names import linalg
-from ..base._sizes import as_size, under
+from ..base.broadcast import broadcast, show
+from ..base.scipy_names import linalg
+from ..base.sizes import as_size, under
 from ..op import composite, refuse
 from .banded import BAND_LU, BAND_SOLVE
 from .complex_factorizations import det_parts, log_det, sign_parts

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base._broadcast import normalize_axes
-from ..base._scipy_names import special
+from ..base.broadcast import normalize_axes
+from ..base.scipy_names import special
 from ..op import composite
 from .logic import STOP_GRADIENT
 from .np_common import as_array, as_float, join_parts

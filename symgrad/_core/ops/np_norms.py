@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError
-from ..base._broadcast import normalize_axes, normalize_axis, show
+from ..base.broadcast import normalize_axes, normalize_axis, show
 from ..op import composite
 from .np_common import abs_square, as_array, as_float, dims
 from .np_reductions import largest

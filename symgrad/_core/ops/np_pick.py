@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, DTypeError, IndexingError, ShapeError
-from ..base._broadcast import broadcast, normalize_axis, show
-from ..base._sizes import Size, as_size
+from ..base.broadcast import broadcast, normalize_axis, show
+from ..base.sizes import Size, as_size
 from ..op import composite
 from .gathers import GATHER
 from .indexing import getitem

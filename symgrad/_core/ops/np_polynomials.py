@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError
-from ..base._sizes import Size, require_length, under
+from ..base.sizes import Size, require_length, under
 from ..op import composite, refuse
 from .np_common import (
     as_array,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, NumberError, ShapeError, UnsupportedError
-from ..base._broadcast import normalize_axes, normalize_axis, show
-from ..base._sizes import as_dim, hint
-from ..base._state import now
+from ..base.broadcast import normalize_axes, normalize_axis, show
+from ..base.sizes import as_dim, hint
+from ..base.state import now
 from ..op import Op, Reduce, composite
 from .np_common import as_array, declared, dims, reshaped, sum_type
 from .reductions import ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM, kept

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError
-from ..base._broadcast import normalize_axis
-from ..base._sizes import as_dim, dim_product, require_length
+from ..base.broadcast import normalize_axis
+from ..base.sizes import as_dim, dim_product, require_length
 from ..op import composite
 from .np_common import (
     as_array,

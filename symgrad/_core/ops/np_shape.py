@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError, UnsupportedError
-from ..base._broadcast import normalize_axes, normalize_axis, show
-from ..base._sizes import as_size, dim_product
+from ..base.broadcast import normalize_axes, normalize_axis, show
+from ..base.sizes import as_size, dim_product
 from ..op import composite
 from .np_common import as_array, declared, dims, is_one, permute, reshaped, sizes
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, DTypeError, ShapeError, TraceError, UnsupportedError
-from ..base._broadcast import normalize_axis, show
-from ..base._sizes import Size, require_length, under
+from ..base.broadcast import normalize_axis, show
+from ..base.sizes import Size, require_length, under
 from ..op import composite
 from .gathers import GATHER, SCATTER
 from .np_common import (

@@ -8,9 +8,9 @@ import numpy as np
 import sympy as sp
 
 from ...errors import ArgumentError, DTypeError, ShapeError, TraceError, UnsupportedError
-from ..base._broadcast import normalize_axes, normalize_axis
-from ..base._sizes import Size, as_dim, guard, hint, under
-from ..base._state import now
+from ..base.broadcast import normalize_axes, normalize_axis
+from ..base.sizes import Size, as_dim, guard, hint, under
+from ..base.state import now
 from ..op import composite, refuse
 from .complex_order import as_complex_type
 from .np_common import (

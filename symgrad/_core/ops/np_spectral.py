@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError
-from ..base._providers import provided
-from ..base._scipy_names import linalg
+from ..base.providers import provided
+from ..base.scipy_names import linalg
 from ..op import composite, refuse
 from .eigenvalues import CONVENTION, general_eigen
 from .factorizations import EIGH

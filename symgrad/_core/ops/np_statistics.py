@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError, UnsupportedError
-from ..base._broadcast import normalize_axes, show
-from ..base._sizes import under
+from ..base.broadcast import normalize_axes, show
+from ..base.sizes import under
 from ..op import Op, composite
 from .gathers import SCATTER
 from .np_common import (

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base._broadcast import show
-from ..base._sizes import Dimension, Shape, agree, as_dim, as_size, same
+from ..base.broadcast import show
+from ..base.sizes import Dimension, Shape, agree, as_dim, as_size, same
 
 
 def alike(operands: Sequence[Any], dtype: Any) -> str | None:

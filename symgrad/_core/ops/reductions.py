@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._broadcast import show
-from ..base._sizes import Shape, as_size
+from ..base.broadcast import show
+from ..base.sizes import Shape, as_size
 from ..op import AXES, Code, Linear, NoRule, Products, Recurrence, Reduce, Words, define
 from . import complex_order
 from .movement import BROADCAST, RESHAPE, TRANSPOSE, inverse

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._size_text import size_text, spell
-from ..base._sizes import Dimension, Shape, dim_expand, hint
+from ..base.size_text import size_text, spell
+from ..base.sizes import Dimension, Shape, dim_expand, hint
 from ..op import (
     DISJOINT,
     REGION,

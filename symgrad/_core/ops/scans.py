@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._broadcast import show
-from ..base._sizes import agree
+from ..base.broadcast import show
+from ..base.sizes import agree
 from ..op import AXIS, FLAG, ArrayOp, Code, Linear, Products, Scan, Words, define
 from .movement import BROADCAST
 from .operands import alike

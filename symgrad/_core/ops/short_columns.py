@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..base._sizes import Dimension
+from ..base.sizes import Dimension
 from .elements import Element, Elements
 
 #: Up to so many rows, and so many right-hand sides.

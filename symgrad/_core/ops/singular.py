@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base._sizes import as_dim
+from ..base.sizes import as_dim
 from ..op import (
     FLAG,
     ArrayOp,

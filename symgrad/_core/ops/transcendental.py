@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._scipy_names import special as sc
+from ..base.scipy_names import special as sc
 from ..op import (
     Code,
     Composed,

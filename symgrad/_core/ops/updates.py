@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._broadcast import show
-from ..base._size_text import spell
-from ..base._sizes import Shape, agree, as_dim, as_size
+from ..base.broadcast import show
+from ..base.size_text import spell
+from ..base.sizes import Shape, agree, as_dim, as_size
 from ..op import (
     AXES,
     COUNT,

@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..base._sizes import as_expr
+from ..base.sizes import as_expr
 
 #: More guards than this are only compared as they are written.
 MOST = 64

@@ -18,9 +18,9 @@ import numpy as np
 import sympy as sp
 
 from ...errors import DataError
-from ..base._argument_checks import as_path
-from ..base._size_text import relation_text, size_text
-from ..base._sizes import Dim, Dimension
+from ..base.argument_checks import as_path
+from ..base.size_text import relation_text, size_text
+from ..base.sizes import Dim, Dimension
 from ..graph import Body, Constant, Input, Iota, Literal, Node, SizeOf
 from ..op import Bodied
 from ._steps import Steps, body_program

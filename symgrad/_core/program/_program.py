@@ -10,8 +10,8 @@ from typing import Any
 import sympy as sp
 
 from ...errors import CheckError, CycleError, DataError, UnsupportedError
-from ..base._argument_checks import as_path
-from ..base._providers import provided
+from ..base.argument_checks import as_path
+from ..base.providers import provided
 from ..graph import Body, as_sympy, check
 from ._guard_implications import unknown
 from ._json import save, to_json

@@ -22,10 +22,10 @@ import numpy as np
 import sympy as sp
 
 from ...errors import ArgumentError, CycleError, DataError
-from ..base._argument_checks import shown
-from ..base._size_text import parse_relation, parse_size
-from ..base._sizes import Dim, Dimension, Shape, as_expr, hint, recording
-from ..base._state import within
+from ..base.argument_checks import shown
+from ..base.size_text import parse_relation, parse_size
+from ..base.sizes import Dim, Dimension, Shape, as_expr, hint, recording
+from ..base.state import within
 from ..graph import Body, Constant, Input, Iota, Literal, Node, SizeOf, Where, apply, printable
 from ..graph._laws import RULE_ERRORS, Draft, broken_law, shape_by_rule
 from ..graph._types import SUPPORTED, TOKEN

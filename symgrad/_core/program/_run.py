@@ -9,10 +9,10 @@ import numpy as np
 import sympy as sp
 
 from ...errors import ArgumentError, BranchError, ShapeError
-from ..base._argument_checks import shown
-from ..base._broadcast import show
-from ..base._sizes import evaluate_dim
-from ..base._state import now
+from ..base.argument_checks import shown
+from ..base.broadcast import show
+from ..base.sizes import evaluate_dim
+from ..base.state import now
 from ..graph import Body, Node, leaf_value
 from ..op import Bodied, Op
 from ..ops.movement import by_rows

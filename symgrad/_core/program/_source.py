@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, UnsupportedError
-from ..base._argument_checks import as_text
-from ..base._size_text import Operand, size_text, spell
+from ..base.argument_checks import as_text
+from ..base.size_text import Operand, size_text, spell
 from ..graph import Body, Constant, Iota, Literal, Node, SizeOf
 from ..op import Bodied, Code, Map, Op
 from ._steps import Steps, body_program

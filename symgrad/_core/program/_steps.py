@@ -15,8 +15,8 @@ import numpy as np
 import sympy as sp
 
 from ...errors import TraceError
-from ..base._fork_safety import cached_property
-from ..base._sizes import evaluated
+from ..base.fork_safety import cached_property
+from ..base.sizes import evaluated
 from ..graph import Body, Constant, Input, Iota, Literal, Node, SizeOf, bodies, topological
 from ._kahn import kahn
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import sympy as sp
 
-from ..base._size_text import relation_text
-from ..base._sizes import Shape, as_expr
+from ..base.size_text import relation_text
+from ..base.sizes import Shape, as_expr
 from ..graph import Body, Node
 from ..op import Bodied, Map, Op
 from ._steps import Steps, body_program

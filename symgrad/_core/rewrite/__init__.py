@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ..base._fork_safety import cached_property
-from ..base._state import at, now, within
+from ..base.fork_safety import cached_property
+from ..base.state import at, now, within
 from ..graph import Literal, Node, apply, topological
 from ..op import registry
 from ._cancellation import IDENTITIES, INDEX, Identity

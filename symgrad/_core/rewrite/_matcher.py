@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ..base._fork_safety import cached_property
+from ..base.fork_safety import cached_property
 from ..graph import Input, Node
 from ..op import Op, registry
 from ..trace import Traced, as_node

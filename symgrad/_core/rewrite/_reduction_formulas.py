@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base._scipy_names import special
+from ..base.scipy_names import special
 from ..graph import Node
 from ..op import registry
 from ..trace import Traced

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base._fork_safety import cached_property
+from ..base.fork_safety import cached_property
 from ..graph import Constant, Literal, Node, apply, element_count
 from ..op import Op, registry
 from ..trace import cast

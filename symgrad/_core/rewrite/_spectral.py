@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base._sizes import as_dim, hint
-from ..base._state import within
+from ..base.sizes import as_dim, hint
+from ..base.state import within
 from ..graph import Literal, Node
 from ..op import registry
 from ..ops.factorizations import asked_apart, rounding, tied

@@ -6,9 +6,8 @@ of other libraries (``_libraries``). The structures that it relies on are listed
 ``_structures``; where one is otherwise, calls go through Numba's dispatcher instead.
 """
 
-from . import _structures as structures
+from . import structures as structures
 from ._entry import threads_symbol, write_entry
-from ._interface import EXHAUSTED, NO_MEMORY, NO_PLACE, OTHER_BRANCH, OUT_OF_RANGE, Interface, Leaf
 from ._libraries import (
     LOOPS,
     Function,
@@ -31,7 +30,8 @@ from ._libraries import (
 from ._machine import MACHINES, Machine, level_note, machine_of
 from ._memory import get_kept_memory, load_memory, set_kept_memory
 from ._memory_code import GIVE, TAKE
-from ._structures import MISS, bind_python, python_function
 from ._thread_count import get_num_threads, set_num_threads
-from ._threads import load_pool
-from ._universal import origin_of, universal
+from .interface import EXHAUSTED, NO_MEMORY, NO_PLACE, OTHER_BRANCH, OUT_OF_RANGE, Interface, Leaf
+from .structures import MISS, bind_python, python_function
+from .threads import load_pool
+from .universal import origin_of, universal

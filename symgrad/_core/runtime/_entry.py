@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ._interface import (
+from ._memory_code import EMPTY
+from .interface import (
     EXHAUSTED,
     NO_MEMORY,
     NO_PLACE,
@@ -25,8 +26,7 @@ from ._interface import (
     Lines,
     memory_type,
 )
-from ._memory_code import EMPTY
-from ._structures import (
+from .structures import (
     DATA_AT,
     DTYPE_AT,
     FLAGS_AT,

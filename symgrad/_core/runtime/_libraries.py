@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from ..base._fork_safety import late_module
-from ..base._platform import ARM, X86, has
-from ..base._state import now
-from ._structures import Universal, capsule_name, capsule_pointer
+from ..base.fork_safety import late_module
+from ..base.platform import ARM, X86, has
+from ..base.state import now
+from .structures import Universal, capsule_name, capsule_pointer
 
 
 class Function(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 
 from ...errors import ArgumentError
-from ..base._platform import ARM, X86
+from ..base.platform import ARM, X86
 
 
 class Machine(NamedTuple):

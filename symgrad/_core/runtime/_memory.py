@@ -13,11 +13,11 @@ import numpy as np
 from numpy._core import multiarray
 
 from ...errors import ArgumentError
-from ..base._fork_safety import free_in_children
-from ..base._platform import register_at_fork
+from ..base.fork_safety import free_in_children
+from ..base.platform import register_at_fork
 from . import _memory_code as code
-from . import _structures
-from ._structures import ARRAY_BYTES, MemoryHandler, bind_python
+from . import structures as _structures
+from .structures import ARRAY_BYTES, MemoryHandler, bind_python
 
 #: The environment variable that says how many bytes to keep.
 VARIABLE = "SYMGRAD_KEPT_MEMORY"

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 
-from ..base._platform import ADVICE
-from ._structures import FLAGS_AT, HANDLER_AT
+from ..base.platform import ADVICE
+from .structures import FLAGS_AT, HANDLER_AT
 
 #: Names by which code refers to the functions and to the state.
 TAKE, GIVE, EMPTY = "symgrad.memory.take", "symgrad.memory.give", "symgrad.memory.empty"

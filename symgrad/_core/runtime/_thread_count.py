@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from ...errors import ArgumentError
-from ..base._package import __version__
-from ..base._platform import register_at_fork
+from ..base.package import __version__
+from ..base.platform import register_at_fork
 
 #: Most threads: a call keeps the helpers that it has claimed in the bits of a word.
 MOST = 64

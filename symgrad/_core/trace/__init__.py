@@ -1,15 +1,17 @@
 """Tracing: an ordinary NumPy function becomes a graph of nodes."""
 
-from ..base._sizes import Size
+from ..base.sizes import Size
 from ..graph._types import promote
-from ._bind import as_node, bind, bind_nodes, cast
-from ._clocks import Reading
+from ._arrays import COMPARED, REFLECTED, ArrayMethods, add_operators, declines
+from ._attributes import attribute_of
+from ._bind import as_node, bind, bind_nodes, cast, kind_of
+from ._calls import call
+from ._clocks import Reading, reading
 from ._compiled_calls import compiled_call, instead_of_compiled, is_compiled
 from ._complex import Complex, flatten_traced, is_complex, to_complex
 from ._complex_ops import bind_complex
-from ._constants import known_number
-from ._decisions import EnclosedError, Examples
-from ._formula import evaluate, partials
+from ._constants import known_number, known_value, known_values
+from ._decisions import EnclosedError, Examples, attempt, decided
 from ._function import (
     Graph,
     Left,
@@ -23,11 +25,16 @@ from ._function import (
     raise_hidden,
     require_traced,
     say_where,
+    strongest,
     substitute,
     trace,
     warn_if_changed,
     with_conditions,
 )
+from ._integers import size_bits
+from ._labels import is_table
+from ._mask_selection import in_rows, is_selection
+from ._number_refusals import NUMBERS, one_of
 from ._signature import (
     SHORT_LAST_AXIS,
     LeafKind,
@@ -39,8 +46,21 @@ from ._signature import (
     as_leaves,
     signature_of,
 )
-from ._traced import Traced, as_traced, reads_of
-from ._tree import LEAF, Tree, as_input, flatten, is_number_list
+from ._traced import Traced, as_traced, reads_of, zeros_like
+from ._tree import (
+    DEEPEST,
+    LEAF,
+    MOST_AXES,
+    Pair,
+    Placed,
+    Tree,
+    as_input,
+    flatten,
+    is_number_list,
+    refuse_depth,
+)
+from ._views import Layout, layout_of
+from .formula import evaluate, partials
 
 Traced.with_complex = staticmethod(bind_complex)
 Traced.__symgrad_join__ = staticmethod(Complex.of)  # type: ignore[method-assign]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, IndexingError, ShapeError, TraceError
-from ..base._broadcast import broadcast, show
-from ..base._sizes import Shape, Size, as_dim, dim_product, same
+from ..base.broadcast import broadcast, show
+from ..base.sizes import Shape, Size, as_dim, dim_product, same
 from ..graph import Iota, Node
 from ..op import registry
 from ..ops.gathers import GATHER

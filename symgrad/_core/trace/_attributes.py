@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base._stand_in_types import absent, is_bound, names_of
+from ..base.stand_in_types import absent, is_bound, names_of
 from ._constants import known_value
 
 #: Replacements for attributes that are refused, of JAX's and PyTorch's, too.

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError
-from ..base._broadcast import broadcast, is_one, show
-from ..base._signals import foreseen
-from ..base._sizes import NEGATIVE, Shape, Size, as_dim, hint
-from ..base._state import now
+from ..base.broadcast import broadcast, is_one, show
+from ..base.signals import foreseen
+from ..base.sizes import NEGATIVE, Shape, Size, as_dim, hint
+from ..base.state import now
 from ..graph import Constant, Literal, Node, SizeOf, apply, require_numbers
 from ..graph._types import SUPPORTED, WEAK, Kind, array_type, check_dtype, resolve
 from ..op import ArrayOp, Map, Op, registry

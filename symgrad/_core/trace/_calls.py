@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, IndexingError, ShapeError, UnsupportedError
-from ..base._providers import provided
-from ..base._signals import foreseen
+from ..base.providers import provided
+from ..base.signals import foreseen
 from ..graph._types import check_dtype
 from ..op import Op, refuse, registry
 from ..ops.np_common import existing

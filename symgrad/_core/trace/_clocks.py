@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import OutsideError
-from ..base._state import now
+from ..base.state import now
 from ..graph import Where
 
 

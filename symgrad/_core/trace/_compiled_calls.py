@@ -10,7 +10,7 @@ import sys
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
-from ..base._stand_in_types import LOADS, StandIn, callee_of
+from ..base.stand_in_types import LOADS, StandIn, callee_of
 from ..op import registry
 
 #: Modules whose functions in C are Python's own, and say well what they refuse.

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import DTypeError, TraceError
-from ..base._stand_in_types import StandIn, asks_for, class_of, show_as, stands_for
+from ..base.stand_in_types import StandIn, asks_for, class_of, show_as, stands_for
 from ..graph import Node
 from ..graph._types import promote
 from ..op import Op, registry

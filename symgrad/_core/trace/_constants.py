@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base._sizes import Dimension, guard, hint
+from ..base.sizes import Dimension, guard, hint
 from ..graph import Input, Node, leaf_value, topological
 from ..op import Bodied
 

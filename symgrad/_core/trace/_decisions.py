@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base._sizes import hint
-from ..base._state import now
+from ..base.sizes import hint
+from ..base.state import now
 from ..graph import Input, Literal, Node, apply, is_internal, leaf_value, topological
 from ..op import Bodied, registry
 

@@ -11,9 +11,9 @@ import numpy as np
 import sympy as sp
 
 from ...errors import ArgumentError, CaptureWarning, SymgradError, TraceError
-from ..base._signals import foreseen
-from ..base._sizes import Size, recording
-from ..base._state import now, within
+from ..base.signals import foreseen
+from ..base.sizes import Size, recording
+from ..base.state import now, within
 from ..graph import (
     Input,
     Node,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import NumberError
-from ..base._sizes import as_size
-from ..base._state import now
+from ..base.sizes import as_size
+from ..base.state import now
 from ..graph import Constant, Input, Literal, Node, SizeOf, apply
 from ..op import Op, registry
 from ._arrays import COMPARED, REFLECTED

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ...errors import TraceError
-from ..base._stand_in_types import class_of, stands_for
+from ..base.stand_in_types import class_of, stands_for
 
 
 class Labels:

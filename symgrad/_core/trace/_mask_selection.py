@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import IndexingError, TraceError, UnsupportedError
-from ..base._stand_in_types import StandIn, asks_for, show_as, stands_for
+from ..base.stand_in_types import StandIn, asks_for, show_as, stands_for
 from ._arrays import ArrayMethods, add_operators, declines
 from ._assignment import require_fit
 from ._attributes import attribute_of

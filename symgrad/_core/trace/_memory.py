@@ -14,9 +14,9 @@ from functools import reduce
 from typing import Any, Self
 
 from ...errors import TraceError
-from ..base._broadcast import show
-from ..base._sizes import Shape
-from ..base._state import now, within
+from ..base.broadcast import show
+from ..base.sizes import Shape
+from ..base.state import now, within
 from ..graph import Node, Where, user_line
 from ..op import registry
 from ..ops.regions import within as inside

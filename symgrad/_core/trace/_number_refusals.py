@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import TraceError
-from ..base._broadcast import show
-from ..base._providers import provided
-from ..base._state import now
+from ..base.broadcast import show
+from ..base.providers import provided
+from ..base.state import now
 from ..graph import Input, called_by, own_rules, scipy_call
 from ..op import needed, registry
 from ._compiled_calls import compiled_caller, instead_of_compiled

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShapeError, UnsupportedError
-from ..base._sizes import Size
+from ..base.sizes import Size
 from ..graph import Input, Node, apply
 from ..graph._types import resolve
 from ..op import Op, registry

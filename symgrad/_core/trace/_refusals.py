@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from ...errors import SymgradError
-from ..base._state import now
+from ..base.state import now
 from ..graph import (
     Input,
     Node,

@@ -18,8 +18,8 @@ from types import FrameType
 from typing import Any
 
 from ...errors import CaptureWarning
-from ..base._package import FOLDER
-from ..base._state import now
+from ..base.package import FOLDER
+from ..base.state import now
 from ..graph import Node, warn_user
 from ._decisions import EnclosedError, Examples
 

@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import TraceError
-from ..base._broadcast import show
-from ..base._sizes import Shape, Size, as_dim, as_size, dim_product
-from ..base._stand_in_types import StandIn, absent, asks_for, show_as, stands_for
-from ..base._state import now, within
+from ..base.broadcast import show
+from ..base.sizes import Shape, Size, as_dim, as_size, dim_product
+from ..base.stand_in_types import StandIn, absent, asks_for, show_as, stands_for
+from ..base.state import now, within
 from ..graph import Constant, Literal, Node, Where
 from ..graph._types import check_dtype
 from ..op import Op, registry

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base._sizes import Shape
+from ..base.sizes import Shape
 from ..graph import Node
 from ..op import Op, registry
 from ..ops.gathers import GATHER

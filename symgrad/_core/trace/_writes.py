@@ -16,8 +16,8 @@ import numpy as np
 import sympy as sp
 
 from ...errors import TraceError
-from ..base._sizes import Shape, as_dim, as_expr, dim_product, guard, hint
-from ..base._state import now
+from ..base.sizes import Shape, as_dim, as_expr, dim_product, guard, hint
+from ..base.state import now
 from ..graph import Literal, Node, apply
 from ..op import registry
 from ..ops.gathers import GATHER

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from ..._core.base._fork_safety import late_module
+from ..._core.base.fork_safety import late_module
 from ..._core.ops.np_common import is_traced
-from ..._core.trace._namespace import holds, offering
+from ..._core.trace.namespace import holds, offering
 from ...errors import UnsupportedError
 from .._coverage import reasons
 from .._versions import of_scipy

@@ -12,7 +12,7 @@ from ... import numpy as traced_numpy
 from ..._api._custom import stop_gradient
 from ..._api._transforms import vmap
 from ..._core.ops.np_common import is_traced
-from ..._core.trace._namespace import version
+from ..._core.trace.namespace import version
 from ..._syntax._control import fori_loop, scan
 from .._versions import Standing, floats, refuse_option
 from ._entries import Entries, entries, issparse, kind_of

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse
 
 from ... import numpy as traced_numpy
-from ..._core.base._stand_in_types import stands_for
+from ..._core.base.stand_in_types import stands_for
 from ..._core.ops.np_common import is_traced
-from ..._core.trace._tree import Placed
+from ..._core.trace import Placed
 from ...errors import ShapeError, UnsupportedError
 from .._versions import floats, refuse_option
 from . import _indexing as _parts

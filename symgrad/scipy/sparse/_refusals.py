@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.trace._namespace import holds
+from ..._core.trace.namespace import holds
 from ...errors import UnsupportedError
 from .._coverage import reasons
 from ._entries import Entries

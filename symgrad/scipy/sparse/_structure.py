@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..._api._custom import custom_jvp
-from ..._core.base._state import now
+from ..._core.base.state import now
 from ..._core.ops.np_common import is_traced
 from ..._core.trace import Traced
 from ...errors import UnsupportedError

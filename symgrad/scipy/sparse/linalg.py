@@ -25,10 +25,10 @@ import scipy.sparse.linalg
 from ... import numpy as traced_numpy
 from ..._api._callback import pure_callback
 from ..._api._custom import custom_vjp
-from ..._core.base._state import now
+from ..._core.base.state import now
 from ..._core.graph import warn_user
 from ..._core.ops.np_common import is_traced
-from ..._core.trace._namespace import offering
+from ..._core.trace.namespace import offering
 from ...errors import ShapeError
 from .._coverage import reasons
 from .._versions import floats, refuse_option

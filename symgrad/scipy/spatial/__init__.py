@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.spatial
 
-from ..._core.base._fork_safety import late_module
-from ..._core.trace._namespace import offering
+from ..._core.base.fork_safety import late_module
+from ..._core.trace.namespace import offering
 from .._coverage import reasons
 from .._neighbours import KDTree
 from .._versions import doubles, floats, replaces

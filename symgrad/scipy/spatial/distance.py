@@ -22,7 +22,7 @@ from scipy.special import rel_entr
 
 from ... import numpy as traced_numpy
 from ..._core.ops.np_common import is_traced
-from ..._core.trace._namespace import offering
+from ..._core.trace.namespace import offering
 from ...errors import ShapeError
 from .._coverage import reasons
 from .._versions import doubles, floats, given_to, refuse_option, replaces, require_lengths

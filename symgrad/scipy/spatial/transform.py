@@ -19,7 +19,7 @@ import numpy as np
 import scipy.spatial.transform
 
 from ... import numpy as traced_numpy
-from ..._core.trace._namespace import offering
+from ..._core.trace.namespace import offering
 from ...errors import ShapeError
 from .._coverage import reasons
 from .._versions import Standing, floats, increasing, refuse_option

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core.codegen._cache import cache_folder
+from symgrad._core.codegen.cache import cache_folder
 
 
 def _nobody(*_: Any) -> NoReturn:
@@ -45,7 +45,7 @@ def test_a_full_disk_costs_the_cache_only(cache_dir: Path, monkeypatch: pytest.M
     def full(*_: Any) -> NoReturn:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("symgrad._core.codegen._private_files.os.fdopen", full)
+    monkeypatch.setattr("symgrad._core.codegen.private_files.os.fdopen", full)
     x = np.array([0.5, 1.0])
     gradient = sg.grad(lambda x: np.sum(x**3))
     np.testing.assert_allclose(gradient(x), 3 * x**2)

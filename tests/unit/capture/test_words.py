@@ -12,8 +12,8 @@ import pytest
 import symgrad as sg
 from symgrad._capture import _call, _watch
 from symgrad._capture import _layout_checks as _trials
-from symgrad._core.base._platform import has
-from symgrad._core.codegen._cache import loaded
+from symgrad._core.base.platform import has
+from symgrad._core.codegen.cache import loaded
 from symgrad._core.runtime import structures
 
 FUNCTION = """

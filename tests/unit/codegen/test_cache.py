@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core.codegen import _cache, _llvm
-from symgrad._core.codegen import _private_files as _private
+from symgrad._core.codegen import cache as _cache
+from symgrad._core.codegen import llvm as _llvm
+from symgrad._core.codegen import private_files as _private
 from symgrad._core.runtime import _libraries, has_libmvec
 from symgrad._dispatch import _recall
 from symgrad.errors import DataError
@@ -269,8 +270,8 @@ def test_the_digest_is_of_the_code_that_runs(
         home = tmp_path / name / "symgrad"
         for folder in ("_core/codegen/__pycache__", "_show"):
             (home / folder).mkdir(parents=True)
-        (home / "_core" / "codegen" / "_cache.pyc").write_text(code)
-        (home / "_core" / "codegen" / "__pycache__" / "_cache.pyc").write_text(name)
+        (home / "_core" / "codegen" / "cache.pyc").write_text(code)
+        (home / "_core" / "codegen" / "__pycache__" / "cache.pyc").write_text(name)
         (home / "_show" / "_draw.pyc").write_text(name)
         return home
 
@@ -281,7 +282,7 @@ def test_the_digest_is_of_the_code_that_runs(
         return zipfile.Path(home.with_suffix(".zip"), "symgrad/")
 
     one, same, other = package("a", "1"), package("b", "1"), package("c", "2")
-    own = "_core/codegen/_cache.pyc"
+    own = "_core/codegen/cache.pyc"
     assert digest(one / own, None) == digest(same / own, None) != digest(other / own, None)
     inside = [digest(h.with_suffix(".zip") / own, archived(h)) for h in (one, same, other)]
     assert inside[0] == inside[1] == digest(one / own, None) != inside[2]

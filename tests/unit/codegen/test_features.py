@@ -5,7 +5,7 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 import pytest
 
-from symgrad._core.codegen import _llvm
+from symgrad._core.codegen import llvm as _llvm
 from symgrad._core.runtime._libraries import register_bytes
 
 STRIDED = """

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
-from symgrad._core.codegen import _cache, _llvm
+from symgrad._core.codegen import cache as _cache
+from symgrad._core.codegen import llvm as _llvm
 from symgrad._core.lowering import STEPS
 from symgrad._core.op import (
     Code,
@@ -25,6 +25,7 @@ from symgrad._core.op import (
     define,
     registry,
 )
+from symgrad._core.pipeline import lower
 from symgrad._core.runtime import has_libmvec
 from tests.shared import run_here
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
-from symgrad._core.codegen import _llvm
+from symgrad._core.codegen import llvm as _llvm
+from symgrad._core.pipeline import lower
 
 
 def test_functions_stand_after_their_callers() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad._core.trace import flatten
 from symgrad._dispatch import _recall
 from symgrad._dispatch._kinds import Recalled
 from symgrad._dispatch._recall import remove, stored
@@ -100,8 +101,8 @@ def notes(folder: Path) -> list[Path]:
 
 
 def same(a: Any, b: Any) -> bool:
-    flat_a, tree_a = sg._trace.flatten(a)
-    flat_b, tree_b = sg._trace.flatten(b)
+    flat_a, tree_a = flatten(a)
+    flat_b, tree_b = flatten(b)
     return tree_a == tree_b and all(
         type(x) is type(y) and np.array_equal(x, y) for x, y in zip(flat_a, flat_b, strict=True)
     )
@@ -130,8 +131,8 @@ def test_the_same_kernel_without_a_derivative(
     assert other.layout == general.layout
     assert same(again.program(*args, **kwargs).guards, first.program(*args, **kwargs).guards)
     with sg.backend("numpy"):
-        close = sg._trace.flatten(again(*args, **kwargs))[0]
-    for a, b in zip(close, sg._trace.flatten(expected)[0], strict=True):
+        close = flatten(again(*args, **kwargs))[0]
+    for a, b in zip(close, flatten(expected)[0], strict=True):
         np.testing.assert_allclose(np.asarray(a, complex), np.asarray(b, complex), rtol=1e-12)
 
 
@@ -257,7 +258,7 @@ def test_another_compiler_is_another_key(
     change: str, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sg.grad(wave)(X)
-    monkeypatch.setattr(f"symgrad._core.codegen._cache.{change}", lambda: "another")
+    monkeypatch.setattr(f"symgrad._core.codegen.cache.{change}", lambda: "another")
     function = sg.grad(wave)
     function._specialization((X,), {}, short=True, kernel=True)
     assert not recalled(function)

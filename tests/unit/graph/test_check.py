@@ -12,7 +12,7 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad._core import rewrite as _rewrite
-from symgrad._core.base._sizes import Dim
+from symgrad._core.base.sizes import Dim
 from symgrad._core.graph import (
     Body,
     Constant,

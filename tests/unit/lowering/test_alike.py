@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
 from symgrad._core.lowering._function_merging import FAMILY, GIVEN, written_once
+from symgrad._core.pipeline import lower
 
 
 def names(functions: list[str], turns: list[int] | None = None) -> list[str]:

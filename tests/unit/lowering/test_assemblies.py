@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import symgrad as sg
 import symgrad.numpy as snp
-from symgrad._core._pipeline import legal
 from symgrad._core.lowering._legalize import MOST_PARTS
 from symgrad._core.lowering._plan import plan
 from symgrad._core.ops.indexing import basic_region
 from symgrad._core.ops.regions import slices, within
+from symgrad._core.pipeline import legal
 
 
 def tasks(f: Any, *args: Any) -> int:

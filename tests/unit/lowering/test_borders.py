@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core._pipeline import legal
+from symgrad._core.pipeline import legal
 
 
 def assemblies(f: Callable[..., Any], *args: Any) -> list[Any]:

@@ -9,7 +9,7 @@ import pytest
 from scipy import special
 
 import symgrad as sg
-from symgrad._core._pipeline import legal, lower
+from symgrad._core.pipeline import legal, lower
 
 DEGREES = 5.5
 X = np.linspace(-3.0, 4.0, 37)

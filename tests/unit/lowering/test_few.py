@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
-from symgrad._core.codegen import _code
+from symgrad._core.codegen import code as _code
 from symgrad._core.lowering import without_few
+from symgrad._core.pipeline import lower
 from symgrad._dispatch import Function
 
 

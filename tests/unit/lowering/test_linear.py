@@ -9,10 +9,10 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._core._pipeline import legal, lower
 from symgrad._core.lowering import _values
 from symgrad._core.lowering._plan import MOST_FOLDS, Nest, plan
 from symgrad._core.lowering._windows import _apart
+from symgrad._core.pipeline import legal, lower
 
 COUNT = 200
 

@@ -10,10 +10,10 @@ import pytest
 from scipy import special
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
 from symgrad._core.lowering import _chains
 from symgrad._core.lowering._segments import segments
 from symgrad._core.lowering._unit import LONG
+from symgrad._core.pipeline import lower
 
 
 def mixed(x, y, k):

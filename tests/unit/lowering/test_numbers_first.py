@@ -8,8 +8,8 @@ import numpy as np
 from scipy import special
 
 import symgrad as sg
-from symgrad._core._pipeline import legal
 from symgrad._core.lowering._plan import SCALAR_NEST, Nest, plan
+from symgrad._core.pipeline import legal
 
 
 def nests(f: Any, *args: Any) -> list[tuple[bool, int]]:

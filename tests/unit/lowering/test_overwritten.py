@@ -12,8 +12,8 @@ import pytest
 
 import symgrad as sg
 import symgrad.numpy as snp
-from symgrad._core._pipeline import lower
 from symgrad._core.graph import element_count
+from symgrad._core.pipeline import lower
 
 Array = Any
 N = 80  # more than what is added up as it is

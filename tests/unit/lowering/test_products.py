@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core._pipeline import legal
-from symgrad._core.codegen import _loading as loading
-from symgrad._core.codegen._code import load_object
-from symgrad._core.codegen._llvm import emit
+from symgrad._core.codegen import loading
+from symgrad._core.codegen.code import load_object
+from symgrad._core.codegen.llvm import emit
 from symgrad._core.lowering import products
 from symgrad._core.lowering._plan import Nest, plan
+from symgrad._core.pipeline import legal
 
 OWN = products.tile_bytes()
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
+from symgrad._core.pipeline import lower
 
 
 def text(f: Callable[..., Any], *args: Any) -> str:

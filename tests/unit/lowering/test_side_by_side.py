@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
 from symgrad._core.graph import Input, topological
 from symgrad._core.lowering._batched_loops import LANES, side_by_side
+from symgrad._core.pipeline import lower
 
 
 def written(known: Any, row: Any, k: Any) -> Any:

@@ -18,12 +18,12 @@ import pytest
 import scipy.special as sc
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
-from symgrad._core.codegen._llvm import host_machine, llvm_turn, optimize
+from symgrad._core.codegen.llvm import host_machine, llvm_turn, optimize
 from symgrad._core.lowering._simd import FUNCTIONS
 from symgrad._core.lowering._simd_builder import Form
 from symgrad._core.lowering._simd_variants import _definition, definitions, libm_name
 from symgrad._core.op import Code, Evidence, Libm, registry
+from symgrad._core.pipeline import lower
 from symgrad._core.runtime import _libraries
 from symgrad._core.runtime._libraries import has_libmvec, register_bytes, vector_width
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core._pipeline import legal
 from symgrad._core.graph import topological
+from symgrad._core.pipeline import legal
 
 
 def shapes(f: Callable[..., Any], *args: Any) -> set[int]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core import _pipeline
+from symgrad._core import pipeline as _pipeline
 from symgrad._core.op import ArrayOp, Op, Products, registry
 from symgrad._core.ops.banded import band_factors, complex_band_factors
 from symgrad._core.ops.callback import token_of

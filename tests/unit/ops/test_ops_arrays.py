@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symgrad as sg
-from symgrad._core.base._sizes import Dim, evaluate_dim, recording
+from symgrad._core.base.sizes import Dim, evaluate_dim, recording
 from symgrad._core.graph import Constant, Input, Iota, Literal, Node, SizeOf, topological
 from symgrad._core.op import ArrayOp, Composite, Op, Products, registry
 from symgrad._core.ops import logic, np_fft, np_refused, rounding

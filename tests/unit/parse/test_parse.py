@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sympy.codegen import cfunctions
 
-from symgrad._core.base._size_text import parse_relation, parse_size
+from symgrad._core.base.size_text import parse_relation, parse_size
 from symgrad._parse import parse
 from symgrad._parse._vocabulary import FUNCTIONS
 from symgrad.errors import ArgumentError, DataError, ParseError

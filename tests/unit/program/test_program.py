@@ -12,8 +12,8 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._core.base._size_text import parse_relation, parse_size, relation_text, size_text
-from symgrad._core.base._sizes import Dim, as_dim, evaluate_dim, evaluated, floor_div
+from symgrad._core.base.size_text import parse_relation, parse_size, relation_text, size_text
+from symgrad._core.base.sizes import Dim, as_dim, evaluate_dim, evaluated, floor_div
 from symgrad._core.graph import Input, apply
 from symgrad._core.op import Bodied, Code, registry
 from symgrad._core.program import schedule

@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
 from symgrad._core.graph import _interned
+from symgrad._core.pipeline import lower
 from symgrad._core.program import kahn
 from symgrad.errors import CycleError
 
@@ -237,7 +237,7 @@ SCRIPT = """
     import numpy as np
     import scipy.special as special
     import symgrad as sg
-    from symgrad._core._pipeline import lower
+    from symgrad._core.pipeline import lower
 
     def f(p, x, *, scale):
         h = np.tanh(x @ p["w"] + p["b"]) * scale

@@ -18,7 +18,7 @@ import symgrad as sg
 from symgrad._core.graph import as_sympy
 from symgrad._core.rewrite import FORMULAS, IDENTITIES, SHORTCUTS, Identity, Shortcut
 from symgrad._core.trace import Traced, as_node
-from symgrad._core.transforms import _reverse
+from symgrad._core.transforms import reverse as _reverse
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 DIGITS = 1000

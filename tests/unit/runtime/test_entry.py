@@ -14,9 +14,9 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
+from symgrad._core.pipeline import lower
 from symgrad._core.runtime import MISS, structures, write_entry
-from symgrad._core.runtime._structures import DTYPES
+from symgrad._core.runtime.structures import DTYPES
 
 pytestmark = pytest.mark.skipif(
     structures.FAULT is not None, reason="no machine code reads objects"

@@ -18,10 +18,11 @@ import pytest
 from numpy._core import multiarray
 
 import symgrad as sg
-from symgrad._core.codegen import _code, _llvm
+from symgrad._core.codegen import code as _code
+from symgrad._core.codegen import llvm as _llvm
 from symgrad._core.runtime import _memory, structures
 from symgrad._core.runtime import _memory_code as memory
-from symgrad._core.runtime._structures import MemoryHandler
+from symgrad._core.runtime.structures import MemoryHandler
 from symgrad._dispatch import _kinds
 
 pytestmark = pytest.mark.skipif(

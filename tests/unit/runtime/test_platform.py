@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgrad._core.base import _platform
+from symgrad._core.base import platform as _platform
+from symgrad._core.base.package import FOLDER
 from symgrad._core.runtime import structures
 
 #: Prints the results of a bit of everything, and what shows that the lack is one.
@@ -28,9 +29,10 @@ from scipy.integrate import quad, solve_ivp
 from scipy.sparse import csr_array
 
 import symgrad as sg
-from symgrad._core.base import _platform
-from symgrad._core.codegen._cache import loaded
-from symgrad._core.runtime import can_watch, has_libmvec, structures
+from symgrad._core.base import platform as _platform
+from symgrad._core.codegen.cache import loaded
+from symgrad._capture._layout_checks import can_watch
+from symgrad._core.runtime import has_libmvec, structures
 from symgrad.cli.diff import limited_memory
 
 scale = 2.0
@@ -142,7 +144,7 @@ def test_names_on_the_disk_do_for_other_systems(expected: tuple[Path, list[Any]]
 
 def test_what_is_pretended_is_checked() -> None:
     run = subprocess.run(
-        [sys.executable, "-c", "import symgrad._core.base._platform"],
+        [sys.executable, "-c", "import symgrad._core.base.platform"],
         env={**os.environ, "SYMGRAD_PRETEND": "forks"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -161,12 +163,12 @@ def test_builds_without_the_interpreters_lock_are_refused() -> None:
 
 
 def test_systems_are_asked_in_one_place() -> None:
-    """What names a system, or what only some have, stands in ``_core/base/_platform.py``."""
+    """What names a system, or what only some have, stands in ``_core/base/platform.py``."""
     asked = re.compile(
         r"sys\.platform|platform\.(machine|system)\(|os\.name\b|os\.register_at_fork|os\.getuid"
         r"|^\s*import (fcntl|mmap|msvcrt)"
     )
-    root = Path(_platform.__file__).parent
+    root = Path(FOLDER)
     found = {
         file.relative_to(root).as_posix()
         for file in root.rglob("*.py")
@@ -174,7 +176,7 @@ def test_systems_are_asked_in_one_place() -> None:
     }
     # A certificate names the processor; so does an error on one that has no code.
     assert found == {
-        "_core/base/_platform.py",
+        "_core/base/platform.py",
         "_api/_certificates.py",
         "_core/runtime/_machine.py",
     }

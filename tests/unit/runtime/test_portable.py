@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from symgrad._core.runtime import _structures
+from symgrad._core.runtime import structures as _structures
 
 pytestmark = pytest.mark.skipif(
     _structures.FAULT is not None, reason="something is otherwise here, or said to be"
@@ -35,13 +35,13 @@ CORPUS = """
 import io
 import sys
 import numpy as np
-from symgrad._core.runtime import _structures
+from symgrad._core.runtime import structures as _structures
 _structures.FLAGS_AT += 8
 _structures.FAULT = _structures.fault()
 assert _structures.FAULT == "the layout of NumPy's arrays"
 
 import symgrad as sg
-from symgrad._dispatch import _code
+from symgrad._core.codegen import code as _code
 from symgrad._dispatch._function import Function
 from symgrad._core.trace import flatten
 sys.path.insert(0, "tests")

@@ -16,10 +16,11 @@ import pytest
 from scipy.special import erf
 
 import symgrad as sg
-from symgrad._core._pipeline import lower
 from symgrad._core.lowering import _chunking as _cut
 from symgrad._core.lowering._plan import Nest, plan
-from symgrad._core.runtime import _thread_count, _threads, structures
+from symgrad._core.pipeline import lower
+from symgrad._core.runtime import _thread_count, structures
+from symgrad._core.runtime import threads as _threads
 
 #: Numba's dispatcher calls kernels, which start no threads unless they are to.
 CALLED = pytest.mark.skipif(structures.FAULT is not None, reason="Numba calls the functions")
@@ -36,7 +37,7 @@ def _threads_as_set() -> Iterator[None]:
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut short loops, too, so that tests are quick."""
-    for module in ("_cut", "_chunked"):
+    for module in ("_chunking", "_chunk_functions"):
         monkeypatch.setattr(f"symgrad._core.lowering.{module}.CHUNK", 1 << 12)
     # What is compiled so is not what others should find.
     monkeypatch.setenv("SYMGRAD_CACHE_DIR", "")
@@ -275,7 +276,7 @@ def test_callers_and_helpers_are_no_more_than_may_be() -> None:
 def test_parallel_says_whether_threads_are_used() -> None:
     code = """
 import numpy as np, symgrad as sg
-from symgrad._core.runtime import _threads
+from symgrad._core.runtime import threads as _threads
 
 sg.set_num_threads(3)
 f = lambda x: np.sum(np.sin(x) * np.exp(-x))

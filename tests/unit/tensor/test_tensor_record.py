@@ -15,7 +15,7 @@ import pytest
 import symgrad as sg
 import symgrad.torch as torch
 from symgrad._core.op import Evidence, Op, registry
-from symgrad._core.transforms._support import differentiable
+from symgrad._core.transforms.support import differentiable
 from symgrad._tensor import _shortcuts
 from symgrad._tensor._record import plans
 from symgrad.errors import BackwardError

@@ -24,7 +24,7 @@ from symgrad._core.graph import Literal
 from symgrad._core.program import Program, schedule
 from symgrad._core.program._run import computed
 from symgrad._core.trace import partials
-from symgrad._core.transforms._reverse import pull_back
+from symgrad._core.transforms.reverse import pull_back
 
 
 def rounding_bound(program: Program, values: list[Any]) -> list[Any]:

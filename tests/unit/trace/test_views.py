@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgrad._core.base._scipy_names import resolved
+from symgrad._core.base.scipy_names import resolved
 from symgrad._core.op import registry
 from symgrad._core.trace import Traced, as_traced
 from symgrad._core.trace._arrays import call

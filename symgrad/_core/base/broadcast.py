@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import ShapeError
-from ._sizes import Dimension, Shape, hint, same
+from .sizes import Dimension, Shape, hint, same
 
 
 def aligned(index: Sequence[Any], shape: Shape) -> tuple[Any, ...]:

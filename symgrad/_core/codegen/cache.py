@@ -22,20 +22,20 @@ import numpy as np
 import scipy
 
 from ...errors import DataError
-from .._pipeline import lower
-from ..base._platform import pretended, register_at_fork
-from ..base._signals import foreseen, tolerating
-from ..base._state import now
+from ..base.platform import pretended, register_at_fork
+from ..base.signals import foreseen, tolerating
+from ..base.state import now
 from ..graph import Constant
 from ..lowering import constant_symbol
 from ..op import registry
+from ..pipeline import lower
 from ..program import Program
 from ..rewrite import ENTERED
 from ..runtime import Leaf, absent, externals, structures, vector_math_default
-from ._code import Code, compile_code, load_object
-from ._entry_files import read_files, write_files
-from ._llvm import emit, quick_object
-from ._private_files import discard, private_folder
+from .code import Code, compile_code, load_object
+from .entry_files import read_files, write_files
+from .llvm import emit, quick_object
+from .private_files import discard, private_folder
 
 #: The file with the assembly that is linked into callers in Numba's world.
 ASSEMBLY = "program.ll"
@@ -115,7 +115,7 @@ def source_digest() -> str | None:
         for name, content in _modules(root if root.is_dir() else resources.files(_PACKAGE)):
             digest.update(f"{name}\0{len(content)}\0".encode() + content)
             found.add(name.partition(".")[0])
-        if "_core/codegen/_cache" in found:  # this file
+        if "_core/codegen/cache" in found:  # this file
             return digest.hexdigest()
     return None
 

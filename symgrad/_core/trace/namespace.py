@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base._sizes import Size
-from ..base._state import now
+from ..base.sizes import Size
+from ..base.state import now
 from ..op import refuse, registry
 from ..ops.np_common import as_array, existing, held, is_traced
 from ._calls import PLACES, call

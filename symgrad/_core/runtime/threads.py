@@ -27,11 +27,11 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from ..base._fork_safety import free_in_children
-from ..base._platform import LONG_BITS, register_at_fork
-from ._structures import bind_functions
+from ..base.fork_safety import free_in_children
+from ..base.platform import LONG_BITS, register_at_fork
 from ._thread_count import MOST as THREADS
 from ._thread_count import limit
+from .structures import bind_functions
 
 #: Names by which code refers to the pool.
 RUN = "symgrad.threads.run"

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from .base._state import now
+from .base.state import now
 from .control import all_of, lockstep, rerolled, tidy, with_one_body
 from .graph import Node, checked, shared
 from .lowering import (

@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from ..base._state import at, now, within
+from ..base.state import at, now, within
 from ..graph import Node, apply, checked, merged, topological
 from ..op import PROJECTIONS, Linear, Op, Products, registry
 from ..ops import unbroadcast
 from ..rewrite import Way, shortcuts, simplified, spectral_ways
 from ..trace import Traced, as_node, bind, cast, partials
-from ._forward import with_limits
-from ._guards import (
+from .forward import with_limits
+from .guards import (
     Guarded,
     added,
     added_in_turn,
@@ -37,7 +37,7 @@ from ._guards import (
     summed,
     through,
 )
-from ._support import Support, dependents
+from .support import Support, dependents
 
 _ADD = registry.ops["Add"]
 

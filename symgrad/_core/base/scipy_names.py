@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ._fork_safety import late_module
+from .fork_safety import late_module
 
 _PLAIN = (int, float, complex, np.ndarray, np.generic)
 

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
-from ..base._state import at, within
+from ..base.state import at, within
 from ..graph import Node
 from ..op import PROJECTIONS, Bodied, Contract, Map, Op, Products, Recurrence, Reduce
 from ..ops.series import added, convolved
 from ..rewrite import number_of
 from ..trace import Traced, as_node, partials
-from ._forward import fitted
-from ._guards import only
+from .forward import fitted
+from .guards import only
 
 
 class Series:

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base._sizes import Shape, as_size
-from ..base._state import now
+from ..base.sizes import Shape, as_size
+from ..base.state import now
 from ..graph import Node
 from ..op import Map, Op
 from ..trace import Traced, as_node

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...errors import DataError
-from ._package import __version__
+from .package import __version__
 
 
 class Travels:

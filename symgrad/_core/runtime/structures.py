@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy._core import _multiarray_umath
 
-from ..base._platform import has
+from ..base.platform import has
 
 #: Size of CPython's object header, whose last word is the type; that of a build with lists of
 #: all objects is another.

@@ -20,9 +20,9 @@ from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from ...errors import CheckError
-from ..base._fork_safety import PATIENCE, taken_by_forks, torn, undisturbed
-from ..base._platform import NEAR, RELOCATION
-from ..base._signals import REPAIRS
+from ..base.fork_safety import PATIENCE, taken_by_forks, torn, undisturbed
+from ..base.platform import NEAR, RELOCATION
+from ..base.signals import REPAIRS
 from ..lowering import SIMD_PREFIX, STEPS
 from ..runtime import absent, externals
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base._sizes import Dimension, Shape, as_size
-from ..base._state import at, within
+from ..base.sizes import Dimension, Shape, as_size
+from ..base.state import at, within
 from ..graph import Node, also_compared, apply, checked, topological
 from ..op import PROJECTIONS, ArrayOp, Assemble, Bodied, Gather, Reduce, Scatter, View
 from ..ops import RESHAPE

@@ -27,8 +27,8 @@ from importlib.util import resolve_name
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ._platform import register_at_fork
-from ._signals import holding
+from .platform import register_at_fork
+from .signals import holding
 
 __all__ = [
     "cached_property", "free_in_children", "late_module", "taken_by_forks", "torn", "undisturbed",

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ._fork_safety import late_module
+from .fork_safety import late_module
 
 
 def declared(stub: str) -> tuple[dict[str, str], list[str]]:

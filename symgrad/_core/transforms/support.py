@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base._sizes import dim_expand, dim_product
+from ..base.sizes import dim_expand, dim_product
 from ..graph import Constant, Literal, Node, SizeOf
 from ..op import PROJECTIONS, Bodied, Map, Op, Zeros, registry
 from ..trace import Traced, as_node

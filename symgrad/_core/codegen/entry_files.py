@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import DataError
-from ..base._signals import foreseen, tolerating
-from ._private_files import (
+from ..base.signals import foreseen, tolerating
+from .private_files import (
     check_folder,
     discard,
     read_private,

@@ -21,8 +21,8 @@ import numpy as np
 import sympy as sp
 
 from ...errors import ShapeError
-from ._stand_in_types import StandIn, absent, asks_for, names_of, show_as, stands_for
-from ._state import now, within
+from .stand_in_types import StandIn, absent, asks_for, names_of, show_as, stands_for
+from .state import now, within
 
 Dimension: TypeAlias = int | sp.Expr
 Shape = tuple[Dimension, ...]

@@ -14,15 +14,15 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from ..base._fork_safety import free_in_children, late_module
-from ..base._state import within
+from ..base.fork_safety import free_in_children, late_module
+from ..base.state import within
 from ..lowering import products
 from ..ops.callback import raising_after
 from ..program import Program
 from ..runtime import bind_symbol, load_memory, load_pool
-from ..runtime._threads import RUN
-from ._cache import cached_code, loaded, loaded_quickly
-from ._code import Code, keep_constants, load
+from ..runtime.threads import RUN
+from .cache import cached_code, loaded, loaded_quickly
+from .code import Code, keep_constants, load
 
 #: OpenBLAS's names of the kernels that it has for registers of 64 bytes.
 WIDE = frozenset(("SkylakeX", "Cooperlake", "SapphireRapids"))

@@ -21,8 +21,8 @@ import sympy as sp
 from sympy.codegen import cfunctions
 
 from ...errors import UnsupportedError
-from ..base._scipy_names import special
-from ..base._sizes import as_expr
+from ..base.scipy_names import special
+from ..base.sizes import as_expr
 from ..op import Map, Op, registry
 from ..ops import unknown
 

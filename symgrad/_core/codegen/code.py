@@ -16,9 +16,9 @@ from weakref import WeakValueDictionary
 import llvmlite.binding as llvm
 import numpy as np
 
-from ..base._pickling import call_again
-from ..base._platform import NEAR
-from ..base._state import now
+from ..base.pickling import call_again
+from ..base.platform import NEAR
+from ..base.state import now
 from ..lowering import Lowered, products, without_few
 from ..ops.callback import CALLBACKS
 from ..runtime import (
@@ -33,8 +33,8 @@ from ..runtime import (
     threads_symbol,
     write_entry,
 )
-from ..runtime._threads import RUN
-from ._llvm import FAST_CODE_FROM, emit, host_machine, llvm_turn, optimized_object
+from ..runtime.threads import RUN
+from .llvm import FAST_CODE_FROM, emit, host_machine, llvm_turn, optimized_object
 
 
 @dataclass(frozen=True, kw_only=True)

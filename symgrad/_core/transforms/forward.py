@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..base._state import at, now, within
+from ..base.state import at, now, within
 from ..graph import Literal, Node, carrying, checked, rebuilt, topological, viewed
 from ..op import PROJECTIONS, Bodied, Limit, Linear, Op
 from ..rewrite import Way, is_still, shortcuts, spectral_ways
 from ..trace import Traced, as_node, cast, fresh, partials, substitute
-from ._guards import Guarded, added, ahead, conditions, in_turn, narrowed, settled
-from ._support import Support, dependents
+from .guards import Guarded, added, ahead, conditions, in_turn, narrowed, settled
+from .support import Support, dependents
 
 
 def with_limits(outputs: Sequence[Node], kept: Iterable[Node]) -> list[Node]:

@@ -22,11 +22,11 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy._core import _multiarray_umath
 
-from ..base._fork_safety import free_in_children
+from ..base.fork_safety import free_in_children
 from ._entry import WRITEABLE
 from ._memory import load_memory
 from ._memory_code import HANDLER, LEAST
-from ._structures import (
+from .structures import (
     RANK_AT,
     SHAPE_AT,
     TYPE_AT,

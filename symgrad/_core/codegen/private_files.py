@@ -16,8 +16,8 @@ import stat
 from pathlib import Path
 
 from ...errors import DataError
-from ..base._platform import OWNERS
-from ..base._signals import tolerating
+from ..base.platform import OWNERS
+from ..base.signals import tolerating
 
 #: What others must not be allowed, and what lets them pass through a folder.
 _WRITE, _PASS = stat.S_IWGRP | stat.S_IWOTH, stat.S_IXGRP | stat.S_IXOTH

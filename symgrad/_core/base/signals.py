@@ -89,7 +89,7 @@ class tolerating:  # noqa: N801 - as contextlib.suppress
 
 
 #: Set right what an interruption may leave half done in other libraries: see
-#: ``_core/codegen/_llvm.py``.
+#: ``_core/codegen/llvm.py``.
 REPAIRS: list[Callable[[], None]] = []
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 from ...errors import DataError
-from ._sizes import Dimension, Shape, as_dim, as_expr, check_divisor, floor_div
+from .sizes import Dimension, Shape, as_dim, as_expr, check_divisor, floor_div
 
 #: Longest text of a size or guard, and most products with a sum in them: more is no size
 #: that a program has, and expanding it could take for ever.
