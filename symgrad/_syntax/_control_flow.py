@@ -190,9 +190,20 @@ class Flow:
     @staticmethod
     def count(
         bounds: Sequence[Any], body: Callable[..., Any], state: Mapping[str, Any],
-        lent: Sequence[str],
+        lent: Sequence[str], *counter: Any,
     ) -> Any:  # fmt: skip
-        """Carry out ``for i in range(...)``: return the new values of the variables."""
+        """Execute ``for i in range(...)``: return the new values of the variables.
+
+        ``counter`` is the value of ``i`` before, if it is read after the loop.
+        """
+        found = Flow._steps(bounds, body, state, lent)
+        return (*found, *(_last(bounds, before) for before in counter))
+
+    @staticmethod
+    def _steps(
+        bounds: Sequence[Any], body: Callable[..., Any], state: Mapping[str, Any],
+        lent: Sequence[str],
+    ) -> tuple[Any, ...]:  # fmt: skip
         values = tuple(state.values())
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
         plain = all(type(b) is int for b in (start, stop, step))
@@ -333,6 +344,21 @@ def _counted(
     counted = lambda _, step, start: fori_loop(lower, upper, step, start)  # noqa: E731
     rolled = functools.partial(repeated, counted, one, None, carried.start)
     return carried.after(unchanged(rolled, (body,), carried.state.values()))
+
+
+def _last(bounds: Sequence[Any], before: Any) -> Any:
+    """Return the counter after a loop over ``range(*bounds)``; ``before`` if there is no step."""
+    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    # By type: to isinstance a traced number says that it is one, and a size is one.
+    if all(type(b) is int or issubclass(type(b), np.integer) for b in (start, stop, step)):
+        steps = range(start, stop, step)
+        return steps[-1] if steps else before
+    count = (stop - start + step - (1 if step > 0 else -1)) // step
+    last = start + (count - 1) * step
+    if before is UNSET:  # Python would not know the name after a loop of no steps
+        return last
+    some = count > 0
+    return np.where(some, last, before) if open_question(some) else last if some else before
 
 
 def _whole(counters: Mapping[Any, int]) -> AbstractContextManager[None]:

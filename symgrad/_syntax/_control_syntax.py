@@ -27,6 +27,7 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..errors import ArgumentError
+from ._closures import Closures
 from ._early_exits import without_jumps
 from ._statements import (
     FLOW,
@@ -165,6 +166,7 @@ class _Rewriter(ast.NodeTransformer):
         }
         #: Names of functions and modules from outside.
         self.library = library
+        self.closures = Closures(definition, library)
 
     def lent(self, statements: Sequence[ast.stmt]) -> list[str]:
         """Return the variables that a block may write to, but does not assign to.
@@ -194,11 +196,15 @@ class _Rewriter(ast.NodeTransformer):
         }  # fmt: skip
         return sorted(names - self.shared - set(assigned(statements)))
 
-    def plain(self, statements: Sequence[ast.stmt]) -> bool:
-        """Tell whether a block does nothing but assign, to arrays also by calls."""
+    def plain(self, statements: Sequence[ast.stmt], *given: str) -> bool:
+        """Tell whether a block does nothing but assign, to arrays also by calls.
+
+        ``given``: the variables that it has besides.
+        """
         return (
             plain(statements)
             and self.shared.isdisjoint(assigned(statements))
+            and not self.closures.tell(statements, given)
             and all(map(self.only_writes, effects(statements)))
         )
 
@@ -223,7 +229,11 @@ class _Rewriter(ast.NodeTransformer):
     def is_early(self, s: ast.If, rest: list[ast.stmt]) -> bool:
         """Tell whether a branch and what follows are two ways to the function's result."""
         ways = [*s.body, *s.orelse]
-        return exits_by_return(ways) and self.shared.isdisjoint(assigned([*ways, *rest]))
+        return (
+            exits_by_return(ways)
+            and self.shared.isdisjoint(assigned([*ways, *rest]))
+            and not self.closures.tell([*ways, *rest])
+        )
 
     def only_writes(self, call: ast.Call) -> bool:
         """Tell whether a call has an effect on nothing but arrays, as far as can be seen."""
@@ -281,8 +291,11 @@ class _Rewriter(ast.NodeTransformer):
             return self.branch(s)
         if isinstance(s, ast.While) and not (s.orelse or binds(s.test)) and self.plain(s.body):
             return self.loop(s)
-        if isinstance(s, ast.For) and not s.orelse and self.plain(s.body) and counts(s):
-            return self.count_loop(s)
+        if isinstance(s, ast.For) and not s.orelse and counts(s):
+            assert isinstance(s.target, ast.Name)
+            sets = s.target.id in assigned(s.body)
+            if self.plain(s.body, s.target.id) and not sets:
+                return self.count_loop(s)
         for part in ("body", "orelse", "finalbody"):
             inner = getattr(s, part, None)
             if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt):
@@ -366,9 +379,14 @@ class _Rewriter(ast.NodeTransformer):
         names = [*(n for n in assigned(s.body) if n != s.target.id), *lent]
         body = self.name("body")
         bounds = located(ast.Tuple([self.visit(a) for a in s.iter.args], ast.Load()), s)
-        call = flowing("count", bounds, named(body), state_node(names), name_nodes(lent), s)
+        parts = [bounds, named(body), state_node(names), name_nodes(lent)]
+        given = names
+        if self.closures.is_read_outside(s.target.id, s):
+            parts.append(flowing("value", lazy(named(s.target.id)), s.target))
+            given = [*names, s.target.id]
+        call = flowing("count", *parts, s)
         inner = [*self.block(s.body, False), give(names, s)]
-        return [define(body, [s.target.id, *names], inner, s), take(names, call, s)]
+        return [define(body, [s.target.id, *names], inner, s), take(given, call, s)]
 
     # ---------------------------------------------------------------- expressions
     # What becomes a function, to be called where it counts, gives no names to what is around it:
