@@ -463,6 +463,12 @@ CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
         SQUARE,
         (-1, 1),
     ),
+    "ComplexOrthogonalComplement": (
+        'np.linalg.qr(z[:, :2], mode="complete")[0][:, 2]',
+        _turned(lambda z: np.linalg.qr(z[:, :2], mode="complete")[0][:, 2]),
+        SQUARE,
+        (-1, 1),
+    ),
     "ComplexPseudoInverse": ("np.linalg.pinv(z)", _turned(np.linalg.pinv), SQUARE, (-1, 1)),
     "ComplexQR": ("np.linalg.qr(z)", _turned(np.linalg.qr), SQUARE, (-1, 1)),
     "ComplexSVD": (
@@ -537,6 +543,12 @@ CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
     "Max": ("np.max(x)", np.max, N, (-3, 3)),
     "Min": ("np.min(x)", np.min, N, (-3, 3)),
     "Prod": ("np.prod(x)", np.prod, N, (0.5, 3)),
+    "OrthogonalComplement": (
+        'np.linalg.qr(x[:, :2], mode="complete")[0][:, 2]',
+        lambda x: np.linalg.qr(x[:, :2], mode="complete")[0][:, 2],
+        SQUARE,
+        (-1, 1),
+    ),
     "PseudoInverse": (
         "np.linalg.pinv(x[:, :2])",
         lambda x: np.linalg.pinv(x[:, :2]),
@@ -575,6 +587,7 @@ MATRICES = (
     "ComplexEig",
     "ComplexEigh",
     "ComplexLogDet",
+    "ComplexOrthogonalComplement",
     "ComplexPseudoInverse",
     "ComplexQR",
     "ComplexSVD",
@@ -584,6 +597,7 @@ MATRICES = (
     "Eigh",
     "LU",
     "LogAbsDet",
+    "OrthogonalComplement",
     "PseudoInverse",
     "QR",
     "SVD",

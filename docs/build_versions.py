@@ -133,7 +133,14 @@ def minor(row: str) -> str:
     return found[1] if found else ""
 
 
-def run(name: str) -> str:
+def described() -> str:
+    """Return the commit that is here, and whether it is changed."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=8"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def run(name: str, commit: str) -> str:
     """Run the tests of a row; return the row as it is now."""
     row = ROWS[name]
     with tempfile.TemporaryDirectory() as folder:
@@ -147,10 +154,6 @@ def run(name: str) -> str:
         counts = re.findall(r"(\d+) (passed|failed|errors?)", done.stdout.splitlines()[-1])
         found = versions(python)
     result = ", ".join(f"{count} {word}" for count, word in counts) or f"exit {done.returncode}"
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=8"],
-        cwd=ROOT, check=True, capture_output=True, text=True,
-    ).stdout.strip()  # fmt: skip
     tests = "all" if "--all" in row.tests else "smoke set" if row.tests else "quick suite"
     return stamped(name, found, tests, result, f"{dt.date.today():%Y-%m-%d}, {commit}")  # noqa: DTZ011 (a page for people says the day where it was made)
 
@@ -185,8 +188,9 @@ def main() -> None:
     if not names:
         print(*(f"{name:10} {row.where}" for name, row in ROWS.items()), sep="\n")
         return
+    commit = described()  # before the first row changes the page
     for name in names:
-        line = run(name)
+        line = run(name, commit)
         print(line)
         text = PAGE.read_text(encoding="utf-8")
         before, _, rest = text.partition(BEGIN)

@@ -4,7 +4,11 @@ Errors that name the remedy, functions and counts that need no refusal, times an
 not grow. ``python examples/kept_promises.py`` prints the list, and ends with 1 if a promise is
 broken. ``--memory`` adds the memory after 1,000 functions that are defined again and after a suite
 of 500 nested gradient checks (minutes); ``--calls 34000`` what becomes of so many odd calls of the
-public functions, by the generator of the tests, in a checkout.
+public functions, or of all there are, by the generator of the tests, in a checkout.
+
+On 2026-11-29, with CPython 3.11 on Linux: 378 MB before and after the 1,000 redefinitions, 411 and
+446 MB before and after the 500 nested checks (commit 305a201e); all 18,360 cases of the attack on
+the public functions end in results, refusals and errors of the given functions (b8be2678).
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import contextlib
 import gc
 import io
 import sys
+import tempfile
 import time
 import warnings
 from collections import Counter
@@ -149,6 +154,17 @@ TCK = (*SURFACE.tck, *SURFACE.degrees)
 COMPLEX = np.array([[1.0, 2.0j], [3.0, 4.0]])
 TALL = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 7.0]])
 
+
+def normal(a: Any) -> Any:
+    """Return a coordinate of the columns' normal: the third column of the complete Q."""
+    return np.linalg.qr(a, mode="complete")[0][0, 2]
+
+
+def normal_by_differences() -> list[float]:
+    steps = [np.vstack([1e-6 * t, np.zeros((2, 2))]) for t in np.eye(2)]
+    return [float(normal(TALL + t) - normal(TALL - t)) / 2e-6 for t in steps]
+
+
 items(
     ("minimize by Nelder and Mead: d(a**2)/da at 1.5", lambda: sg.grad(nelder_mead)(1.5), 3.0),
     ("cmath: d|exp(ix) + 1|**2/dx", lambda: sg.grad(lambda x: abs(cmath.exp(1j * x) + 1) ** 2)(0.5),
@@ -180,9 +196,7 @@ items(
      [*(2 * X), *X**2]),
     ("x.tobytes() names the remedy", says(lambda: sg.grad(lambda x: {x.tobytes(): x})(X), "cache"),
      True),
-    ("qr of all columns names the remedy",
-     says(lambda: sg.compile(lambda a: np.linalg.qr(a, mode="complete")[0])(TALL), "reduced"),
-     True),
+    ("qr of all columns", lambda: sg.grad(normal)(TALL)[0], normal_by_differences()),
     ("np.multiply.at", lambda: sg.grad(lambda w: np.sum(_multiplied(w)))(X), [1.0, 2.25, 2.0]),
     ("pad by the median", lambda: sg.compile(lambda w: np.pad(w, 1, mode="median"))(X),
      [1, 0.5, 1, 2, 1]),
@@ -295,12 +309,16 @@ def odd_calls(count: int) -> None:
     """Print what becomes of calls with odd values, by the tests' generator."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
     contract: ModuleType = __import__("tests.attacks.test_contract", fromlist=["CASES"])
+    contract.kernel()  # not within the limited time of a call
     found: Counter[str] = Counter()
-    for number in range(min(count, len(contract.CASES))):
-        try:
-            found[contract.outcome(*contract.CASES[contract.ORDER[number]])] += 1
-        except Exception as error:  # noqa: BLE001
-            found[f"WRONG {type(error).__name__}"] += 1
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for number in range(min(count, len(contract.CASES))):
+            case = contract.CASES[contract.ORDER[number]]
+            try:
+                found[contract.outcome(*case)] += 1
+            except Exception as error:  # noqa: BLE001
+                found[f"WRONG {type(error).__name__}"] += 1
+                print("WRONG", *case, error, flush=True)
     print(f"{sum(found.values())} of {len(contract.CASES)} odd calls: {dict(found)}")
 
 

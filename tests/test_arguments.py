@@ -209,6 +209,14 @@ def test_deep_containers(kind: str) -> None:
             transformed(_nested(kind, 600))
 
 
+@pytest.mark.parametrize("kind", ["tuple", "dict"])
+def test_as_many_containers_as_the_error_names(kind: str) -> None:
+    """Those that a transformation puts around an argument and a result do not count."""
+    value = _nested(kind, 150)
+    assert sg.value_and_grad(_sum)(value)[0] == sg.compile(_sum)(value) == 9.0
+    assert sg.jvp(_sum, (value,), (value,))[1] == 18.0
+
+
 @pytest.mark.parametrize("depth", [70, 600])
 def test_lists_of_more_axes_than_arrays_have(depth: int) -> None:
     if depth < 100:

@@ -1009,3 +1009,10 @@ def _keyed(x: Any) -> Any:
 def test_what_the_sides_of_a_branch_differ_in_is_said(f: Any, said: str) -> None:
     with pytest.raises(ArgumentError, match=f"structures, {said}: only numbers and arrays"):
         sg.compile(f, control_flow=True)(1.0)
+
+
+def test_a_table_with_words_is_no_array_to_go_along() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"a": [1.0, 2.0], "b": ["y", "z"]})
+    with pytest.raises(sg.errors.ArgumentError, match="xs is a table"):
+        sg.scan(lambda c, x: (c, x), 0.0, table)

@@ -427,3 +427,12 @@ def test_deep_formulas() -> None:
         formula = sp.Add(sp.sin(formula, evaluate=False), x, evaluate=False)
         wanted = np.sin(wanted) + 0.3
     assert sg.from_sympy(formula, [x])(0.3) == wanted
+
+
+@pytest.mark.parametrize("value", [[[1.0], [2.0, 3.0]], ["a"], [None]])
+def test_a_list_for_a_name_that_is_text(value: Any) -> None:
+    """An array, as for a symbol; a list that is none is refused by its argument's name."""
+    f = sg.from_sympy(sp.Symbol("x") ** 2, ["x"])
+    np.testing.assert_array_equal(f([1.0, 2.0]), [1.0, 4.0])
+    with pytest.raises(ArgumentError, match="x is a number or an array"):
+        f(value)

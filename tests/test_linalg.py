@@ -193,13 +193,52 @@ def test_only_one_triangle_is_read() -> None:
     np.testing.assert_allclose(upper(noisy.T), np.linalg.eigvalsh(a), rtol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(2, 1), (4, 2), (3, 2), (5, 3), (2, 4, 2), (3, 3), (2, 3)])
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.quick(2)
+def test_complete_factors_turn_as_householders_reflections_do(shape: Any, kind: type) -> None:
+    """Also the columns that R does not use: NumPy's own differences are the judge."""
+
+    def factors(a: Any) -> Any:
+        return tuple(np.linalg.qr(a, mode="complete"))
+
+    a, t = (r(shape) + (1j * r(shape) if kind is complex else 0) for _ in range(2))
+    values, changes = sg.jvp(factors, (a,), (t,))
+    h = 1e-6
+    ahead, back = factors(a + h * t), factors(a - h * t)
+    for value, right, change, more, less in zip(
+        values, factors(a), changes, ahead, back, strict=True
+    ):
+        np.testing.assert_allclose(value, right, atol=1e-13)
+        np.testing.assert_allclose(change, (more - less) / (2 * h), atol=1e-7)
+    weights = [r(value.shape) for value in values]
+
+    def total(a: Any) -> Any:
+        return sum(np.sum(w * x.real) for w, x in zip(weights, factors(a), strict=True))
+
+    along = sum(np.sum(w * x.real) for w, x in zip(weights, changes, strict=True))
+    np.testing.assert_allclose(np.sum(sg.grad(total)(a) * t).real, along, rtol=1e-9, atol=1e-9)
+
+
+def test_complete_factors_where_a_column_has_nothing_to_reflect() -> None:
+    """LAPACK leaves such a column as it is, and changes its sign beside it."""
+    a = np.array([[2.0, 1.0], [0.0, 3.0], [0.0, 4.0], [0.0, 0.0]])
+    q, _ = sg.compile(lambda a: tuple(np.linalg.qr(a, mode="complete")))(a)
+    np.testing.assert_allclose(q, np.linalg.qr(a, mode="complete")[0], atol=1e-15)
+    complete = sg.grad(lambda a: np.sum(np.linalg.qr(a, mode="complete")[0] ** 3))
+    assert np.all(np.isnan(complete(a)))
+    used = sg.grad(lambda a: np.sum(np.linalg.qr(a, mode="complete")[0][:, :2] ** 3))
+    np.testing.assert_allclose(used(a), sg.grad(lambda a: np.sum(np.linalg.qr(a)[0] ** 3))(a))
+
+
 @pytest.mark.parametrize(
     ("function", "error", "match"),
     [
         (lambda a: np.linalg.solve(a[:2], a[0]), ShapeError, "square matrix"),
         (lambda a: np.linalg.solve(a, a[:2, 0]), ShapeError, "do not fit"),
         (lambda a: np.linalg.inv(a[0]), ShapeError, "needs a matrix"),
-        (lambda a: np.linalg.qr(a[:, :2], mode="complete"), UnsupportedError, "mode='reduced'"),
+        (lambda a: np.linalg.qr(a, mode="raw"), UnsupportedError, "mode='reduced'"),
+        (lambda a: linalg.qr(a, mode="raw"), UnsupportedError, "mode='reduced'"),
         (lambda a: linalg.eig(a, left=True), UnsupportedError, "left eigenvectors"),
     ],
 )

@@ -459,3 +459,22 @@ def test_modules_without_a_version_are_scipys(name: str) -> None:
 def test_modules_beneath_that_have_a_version() -> None:
     for name in ("sparse.linalg", "spatial.distance", "spatial.transform"):
         assert importlib.import_module(f"symgrad.scipy.{name}").__name__ == f"symgrad.scipy.{name}"
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("ascontiguousarray", (0.5,)), ("asfortranarray", (0.5,)), ("argsort", (0.5,)),
+        ("cumulative_sum", (0.5,)), ("cumulative_prod", (2,)), ("cumsum", (0.5, 0)),
+        ("polysub", (0.5, True)), ("polyint", (0.5, 0.5)), ("angle", (-2, True)),
+        ("nan_to_num", (2, 0.5)), ("real_if_close", (2, 0.5)),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.quick
+def test_functions_of_numbers_have_numpys_axes(name: str, numbers: tuple[Any, ...]) -> None:
+    """Also where the operand is no traced one and an option is."""
+    found = sg.compile(getattr(snp, name))(*numbers)
+    want = getattr(np, name)(*numbers)
+    assert np.shape(found) == np.shape(want)
+    np.testing.assert_allclose(found, want)

@@ -169,3 +169,11 @@ def test_trimming_is_refused() -> None:
     for f in (lambda c: Polynomial(c).trim()(0.1), lambda c: P.polytrim(c)):
         with pytest.raises(UnsupportedError, match=r"depends on their values.*truncate"):
             sg.compile(f)(C)
+
+
+def test_a_difference_of_bytes_and_floats() -> None:
+    """Bytes that are subtracted have no negative."""
+    a, b = np.array([0.5, 2.0]), np.array([3, 1, 2], np.uint8)
+    np.testing.assert_array_equal(sg.compile(np.polysub)(a, b), np.polysub(a, b))
+    flags = np.array([True, False])
+    np.testing.assert_array_equal(sg.compile(np.polysub)(a, flags), np.polysub(a, flags))

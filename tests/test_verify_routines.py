@@ -65,6 +65,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "SignDet": (lambda a: np.linalg.slogdet(a)[0] * np.sum(a), (X,)),
     "Cholesky": (np.linalg.cholesky, (DEFINITE,)),
     "QR": (np.linalg.qr, (TALL,)),
+    "OrthogonalComplement": (lambda a: np.linalg.qr(a, mode="complete")[0][:, 2:], (TALL,)),
     "Eigh": (np.linalg.eigh, (DEFINITE,)),
     "SVD": (lambda a: np.linalg.svd(a, full_matrices=False), (TALL.T,)),
     "PseudoInverse": (np.linalg.pinv, (TALL,)),
@@ -75,6 +76,10 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "ComplexCholesky": (lambda a: parts(np.linalg.cholesky(turned(a))), (DEFINITE,)),
     "ComplexQR": (lambda a: parts(*np.linalg.qr(a + 1j * a**2)), (TALL,)),
+    "ComplexOrthogonalComplement": (
+        lambda a: parts(np.linalg.qr(a + 1j * a**2, mode="complete")[0][:, 2:]),
+        (TALL,),
+    ),
     "ComplexEigh": (lambda a: parts(np.linalg.eigh(turned(a))[1]), (DEFINITE,)),
     "ComplexSVD": (
         lambda a: parts(np.linalg.svd(a + 1j * a**2, full_matrices=False)[2]),
@@ -111,7 +116,7 @@ def test_routines_are_as_exact_as_their_condition_allows(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["Solve", "BandSolve", "Cholesky", "QR", "Eigh", "SVD", "PseudoInverse", "ComplexCholesky",
-     "ComplexQR",
+     "ComplexQR", "OrthogonalComplement", "ComplexOrthogonalComplement",
      "ComplexEigh", "ComplexSVD", "ComplexPseudoInverse", "Eig", "ComplexEig"],
 )  # fmt: skip
 @pytest.mark.quick(2)

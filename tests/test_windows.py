@@ -59,3 +59,22 @@ def test_windows_that_are_refused() -> None:
             sg.compile(lambda x, s=shape, a=axis: windows(x, s, a))(x)
     with pytest.raises(UnsupportedError, match="Leave writeable= out"):
         sg.compile(lambda x: windows(x, 2, 0, writeable=True))(x)
+
+
+@pytest.mark.parametrize("weights", [[1, np.inf, 2], [np.inf, 1], [2, 1, -np.inf], [np.nan, 1, 3]])
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+@pytest.mark.usefixtures("few_kernels")
+@pytest.mark.quick(4)
+def test_weights_that_are_not_finite_count_where_they_meet_an_element(
+    name: str, mode: str, weights: list[float]
+) -> None:
+    """Beyond the ends of the longer vector there are no zeros: 0*inf would be nan."""
+    f = lambda a, v: getattr(np, name)(a, v, mode)  # noqa: E731
+    a, v = np.arange(1.0, 7.0), np.array(weights)
+    for first, second in ((a, v), (v, a)):
+        found = sg.compile(f)(first, second)
+        np.testing.assert_array_equal(found, f(first, second))
+        by_v = sg.grad(lambda v: np.sum(f(v, a)))(v)
+        finite = np.where(np.isfinite(v), v, 1.0)
+        np.testing.assert_array_equal(by_v, sg.grad(lambda v: np.sum(f(v, a)))(finite))

@@ -257,11 +257,17 @@ class _Names:
         self.whole = any(isinstance(name, WHOLE) for name in names)
 
     def checked(self, values: Sequence[Any]) -> Sequence[Any]:
-        for name, value in zip(self.names, values, strict=True):
+        values = list(values)
+        for k, (name, value) in enumerate(zip(self.names, values, strict=True)):
             if type(value) is float or _is_numeric(value):
                 continue
-            if isinstance(name, (*WHOLE, str)) and isinstance(value, (list, tuple)):
+            if isinstance(name, WHOLE) and isinstance(value, (list, tuple)):
                 continue
+            if isinstance(name, str) and isinstance(value, (list, tuple)):
+                with contextlib.suppress(TypeError, ValueError, RecursionError):  # no array
+                    values[k] = traced_numpy.asarray(value)
+                    if _is_numeric(values[k]):
+                        continue
             raise ArgumentError(f"{name} is a number or an array, not {shown(value)}")
         return list(map(_as_array, self.names, values)) if self.whole else values
 

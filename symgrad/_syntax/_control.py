@@ -24,7 +24,7 @@ from .._core.base.sizes import Dimension, Size, as_dim, as_size, same
 from .._core.base.state import now
 from .._core.control import build_branch, build_count, build_scan, build_while
 from .._core.graph import Node
-from .._core.trace import LEAF, Traced, as_leaf, flatten, known_number
+from .._core.trace import LEAF, Traced, as_leaf, flatten, is_table, known_number
 from ..errors import ArgumentError, ShapeError
 
 T = TypeVar("T")
@@ -336,6 +336,11 @@ def _steps(xs: Any, length: Any) -> Any:
     for name, leaf in nodes:
         if not hasattr(type(leaf), "__symgrad_bind__"):
             as_leaf(leaf, f"scan: {name}")
+        if is_table(leaf):
+            raise ArgumentError(
+                f"scan: {name} is a table with columns that are no numbers, or not of one type: "
+                "pass the columns to go along, as arrays"
+            )
         shape = leaf.node.shape if isinstance(leaf, Traced) else np.shape(leaf)
         if not shape:
             raise ShapeError(f"scan: {name} is a number; it needs an axis to go along")

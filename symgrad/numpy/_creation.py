@@ -96,7 +96,7 @@ def _as(original: Callable[..., Any], fixed: str | None = None) -> Callable[...,
     def convert(a: Any, dtype: Any = None, order: Any = fixed, **kwargs: Any) -> Any:
         a = unlabelled(a)
         if symbolic(a):
-            return array(a, dtype, copy=None, order=order or "K")
+            return array(a, dtype, copy=None, order=order or "K", ndmin=1 if fixed else 0)
         if is_selection(a):
             return a if dtype is None else a.astype(dtype)
         return original(a, dtype, **({} if fixed else {"order": order}), **kwargs)

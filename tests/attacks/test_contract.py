@@ -12,6 +12,7 @@ import ast
 import datetime as dt
 import decimal
 import fractions
+import functools
 import io
 import itertools
 import math
@@ -163,7 +164,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "a module": lambda: math,
     "a compiled function": lambda: sg.grad(square),
     "a program": lambda: sg.compile(square).program(1.5),
-    "a kernel": lambda: KERNEL[0],
+    "a kernel": lambda: kernel(),
     "a tensor": lambda: sg.tensor(2.0, requires_grad=True),
     "a SymPy symbol": lambda: sp.Symbol("x"),
     "a SymPy matrix": lambda: sp.Matrix([[1, sp.Symbol("x")]]),
@@ -175,8 +176,12 @@ VALUES: dict[str, Callable[[], Any]] = {
     "Ellipsis": lambda: ...,
 }
 
-#: A kernel, compiled once for all cases.
-KERNEL: list[Any] = []
+
+@functools.cache
+def kernel() -> Any:
+    """Return a kernel, compiled once for all cases."""
+    return sg.compile(square).kernel(1.5)
+
 
 #: Valid values by the names in the calls. A name ends at its first underscore and digit.
 GIVEN: dict[str, Callable[[], Any]] = {
@@ -495,8 +500,7 @@ def untouched(tmp_path: Path) -> Iterator[None]:
     """Run in an empty folder, and put back what the calls set."""
     here, kept, threads = Path.cwd(), sg.get_kept_memory(), sg.get_num_threads()
     os.chdir(tmp_path)
-    if not KERNEL:
-        KERNEL.append(sg.compile(square).kernel(1.5))
+    kernel()  # not within the limited time of a case
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -147,6 +147,7 @@ def _tall(rng: np.random.Generator) -> Iterator[Sample]:
     for shape in ((3, 3), (4, 2), (2, 4), (2, 4, 3)):
         yield (rng.standard_normal(shape),), {}
     yield (rng.standard_normal((3, 2)), "r"), {}
+    yield (rng.standard_normal((4, 2)), "complete"), {}
 
 
 def _rectangles(*calls: dict[str, Any]) -> Samples:
@@ -198,6 +199,7 @@ ROWS |= {
         [
             ((rng.standard_normal((4, 2)),), {"mode": "economic"}),
             ((rng.standard_normal((3, 3)),), {}),
+            ((rng.standard_normal((3, 2)),), {}),
         ]
     ),
     "svd": _rectangles({"full_matrices": False}, {"compute_uv": False}),

@@ -31,7 +31,7 @@ from ..op import registry
 from ..pipeline import lower
 from ..program import Program
 from ..rewrite import ENTERED
-from ..runtime import Leaf, absent, externals, structures, vector_math_default
+from ..runtime import Leaf, absent, externals, processor, structures, vector_math_default
 from .code import Code, compile_code, load_object
 from .entry_files import read_files, write_files
 from .llvm import emit, quick_object
@@ -90,8 +90,9 @@ def _usual_folder() -> Path:
 
 @lru_cache(maxsize=1)
 def _machine() -> str:
-    features = sorted(k for k, on in llvm.get_host_cpu_features().items() if on)
-    return f"{llvm.get_host_cpu_name()} {' '.join(features)} {llvm.get_default_triple()}"
+    cpu, known, text = processor()
+    features = sorted(k for k, on in known.items() if on)
+    return f"{cpu} {' '.join(features)} {text} {llvm.get_default_triple()}"
 
 
 @lru_cache(maxsize=1)

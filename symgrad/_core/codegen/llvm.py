@@ -24,7 +24,7 @@ from ..base.fork_safety import PATIENCE, taken_by_forks, torn, undisturbed
 from ..base.platform import NEAR, RELOCATION
 from ..base.signals import REPAIRS
 from ..lowering import SIMD_PREFIX, STEPS
-from ..runtime import absent, externals
+from ..runtime import absent, externals, processor
 
 # ---------------------------------------------------------------- calls into LLVM
 
@@ -131,12 +131,12 @@ _SCALAR = """
 
 @lru_cache(maxsize=1)
 def _target() -> tuple[Any, dict[str, Any]]:
-    """Return LLVM's target, and this CPU as arguments for a target machine."""
+    """Return LLVM's target, and the processor as arguments for a target machine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple(), {
-        "cpu": llvm.get_host_cpu_name(),
-        "features": features(llvm.get_host_cpu_name()),
+        "cpu": processor()[0],
+        "features": features(processor()[0]),
         "reloc": RELOCATION,
         "codemodel": "small" if NEAR else "jitdefault",
         "jit": True,
@@ -144,11 +144,11 @@ def _target() -> tuple[Any, dict[str, Any]]:
 
 
 def features(cpu: str) -> str:
-    """Return what LLVM is told of this CPU beside its name."""
-    known = llvm.get_host_cpu_features().flatten()
+    """Return what LLVM is told of the processor beside its name."""
+    known = processor()[2]
     # They are microcode there: loads and stores one by one are faster.
     slow = ["+prefer-no-gather", "+prefer-no-scatter"] if cpu.startswith("znver") else []
-    return ",".join([known, *slow])
+    return ",".join(filter(None, [known, *slow]))
 
 
 def host_machine(level: int = 3) -> Any:

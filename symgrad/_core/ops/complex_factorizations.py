@@ -35,12 +35,15 @@ from . import multiple_precision as exactly
 from .determinants import inverse_transpose
 from .factorizations import (
     CHOLESKY,
+    COMPLEMENT,
     EIGH,
     QR,
     cholesky_factor,
     eigen_pairs,
+    orthogonal_complement,
     qr_factors,
     write_cholesky,
+    write_complement,
     write_eigh,
     write_qr,
 )
@@ -158,6 +161,11 @@ COMPLEX_QR = complex_twin(
     "ComplexQR", QR, Written(write_qr, (3, 3), pairs=True),
     "unitary and triangular factor of complex matrices: Q above the transpose of R",
     qr_factors,
+)  # fmt: skip
+COMPLEX_COMPLEMENT = complex_twin(
+    "ComplexOrthogonalComplement", COMPLEMENT, Written(write_complement, (3, 3), pairs=True),
+    "columns of complex Q beyond those of R's size, by Householder's reflections",
+    orthogonal_complement,
 )  # fmt: skip
 COMPLEX_EIGH = complex_twin(
     "ComplexEigh", EIGH, Written(write_eigh, (3, 3), pairs=True),

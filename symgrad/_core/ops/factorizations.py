@@ -199,6 +199,89 @@ QR: ArrayOp = define(
         convention="infinite or nan derivatives if the columns are linearly dependent"),
 )  # fmt: skip
 
+# ---------------------------------------------------------------- what Q's columns leave
+
+
+def orthogonal_complement(a: Any) -> Any:
+    """The columns of Q beyond the first n, of matrices with n columns and no fewer rows."""
+    return np.linalg.qr(a, mode="complete")[0][..., a.shape[-1] :]
+
+
+def write_complement(r: Any) -> None:
+    """Write the calls for one matrix, as :func:`write_qr`, with room for all rows of Q'."""
+    a, out = r.pointers
+    m, n = r.shapes[0][:2]
+    work, length = r.work(64 * (m + n)), r.integer(64 * (m + n))
+    tau, matrix, info = r.work(n), r.work(m * m), r.cell("i32", "0")
+    mi, ni, ld = r.integer(m), r.integer(n), r.leading(m)
+
+    def place(pointer: str, row: str, width: Any, start: Any = 0) -> str:
+        first = r.e.op(f"mul i64 {row}, {r.size(width)}")
+        return str(r.at(pointer, r.e.op(f"add i64 {first}, {r.size(start)}")))
+
+    r.loop(r.size(m), lambda i: r.copy(place(matrix, i, m), place(a, i, n), n))
+    r.call("gelqf", ni, mi, matrix, ld, tau, work, length, info)
+    r.call("unglq" if r.pairs else "orglq", mi, mi, ni, matrix, ld, tau, work, length, info)
+    r.loop(r.size(m), lambda i: r.copy(place(out, i, m - n), place(matrix, i, m, n), m - n))
+
+
+def _reflected(y: Any, a: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """Return Q over R.T, Q2, M and X, of which the complement is ``[M @ X; 1 - Q2 @ X]``.
+
+    Q is ``1 - V @ T @ V.H``, of Householder's vectors in the columns of V, the first n rows of
+    which are a unit triangle V1. So ``M = 1 - Q1 = V1 @ T @ V1.H`` for the first n rows Q1 of Q's
+    first n columns, and ``Q2 = -V2 @ T @ V1.H``, hence ``X = inv(M.H) @ Q2.H`` is what the vectors
+    do to the other columns. The determinant of M is the product of the reflections' factors,
+    each 0, where a column has nothing to reflect, or 1 at least. Last comes where one is 0; there
+    ``M + 1`` stands for M, which is not singular, since M is 1 less a part of a unitary matrix.
+    """
+    n = a.shape[-1]
+    both = QR(a)
+    q, _ = _parts(both, n)
+    unit = unit_like(both[..., :n, :])
+    m = unit - q[..., :n, :]
+    still = (np.abs(np.linalg.det(m)) < 0.5)[..., None, None]
+    m = m + unit * still
+    return both, q[..., n:, :], m, np.linalg.solve(m, y[..., :n, :]), still
+
+
+def _unless_still(t: Any, still: Any) -> Any:
+    """``t``, and nan where it is not 0 and there is a jump."""
+    return np.where(still & np.any(t != 0, axis=(-2, -1), keepdims=True), np.nan, t)
+
+
+def _complement_vjp(ct: Any, y: Any, a: Any) -> Any:
+    n = a.shape[-1]
+    both, below, m, x, still = _reflected(y, a)
+    ct = _unless_still(ct, still)
+    top, rest = ct[..., :n, :], ct[..., n:, :]
+    back = adjoint(np.linalg.solve(m, adjoint(m) @ top - adjoint(below) @ rest))
+    first = [x @ back - top @ adjoint(x), back - rest @ adjoint(x)]
+    return _qr_vjp(np.concatenate([*first, 0.0 * m], axis=-2), both, a)
+
+
+def _complement_jvp(t: Any, y: Any, a: Any) -> Any:
+    n = a.shape[-1]
+    both, below, m, x, still = _reflected(y, a)
+    dq, _ = _parts(_qr_jvp((_unless_still(t[0], still),), both, a), n)
+    top, rest = dq[..., :n, :], dq[..., n:, :]
+    dx = np.linalg.solve(adjoint(m), adjoint(rest) + adjoint(top) @ x)
+    return np.concatenate([m @ dx - top @ x, -rest @ x - below @ dx], axis=-2)
+
+
+COMPLEMENT: ArrayOp = define(
+    Routine("OrthogonalComplement", evaluate=orthogonal_complement,
+        shape=lambda a: (*a[:-1], a[-2] - a[-1]),
+        element=no_formula("a QR factorisation"), rule=Products(_complement_vjp, _complement_jvp),
+        parts=in_pairs("ComplexOrthogonalComplement"), batch=batched_alike(lambda: COMPLEMENT),
+        fits=Cores("m n", ordered=lambda size: size["m"] >= size["n"])),
+    Code(Written(write_complement, (2, 2)), source=lambda a: f"orthogonal_complement({a})",
+        helpers=(orthogonal_complement,)),
+    Evidence(exact=Exact(exactly.complement, vectors=exactly.complement_vectors)),
+    Words("columns of Q beyond those of R's size, by Householder's reflections",
+        convention="nan where a column has nothing to reflect: there Q changes its sign"),
+)  # fmt: skip
+
 # ---------------------------------------------------------------- symmetric eigenvalues
 
 

@@ -239,6 +239,34 @@ def qr(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     return _flat(_transposed(columns), lower)
 
 
+def complement(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """The columns of Q that R does not use, by Householder's reflections with LAPACK's signs."""
+    a = read(0)
+    m, n = len(a), len(a[0])
+    columns = _transposed(a)
+    reflections = []
+    for j in range(n):
+        x = [context.zero] * j + columns[j][j:]
+        size = context.sqrt(sum(abs(v) ** 2 for v in x))
+        if x[j].imag == 0 and not any(x[j + 1 :]):
+            continue  # nothing to reflect
+        beta = size if x[j].real < 0 else -size
+        factor = (beta - x[j]) / beta
+        x[j] -= beta
+        vector = [v / x[j] for v in x]
+        reflections.append((vector, factor))
+        columns = [_reflected(c, vector, context.conj(factor)) for c in columns]
+    found = [[context.one if i == j else context.zero for i in range(m)] for j in range(n, m)]
+    for vector, factor in reversed(reflections):
+        found = [_reflected(c, vector, factor) for c in found]
+    return _flat(_transposed(found))
+
+
+def _reflected(column: list[Any], vector: list[Any], factor: Any) -> list[Any]:
+    along = sum(v.conjugate() * c for v, c in zip(vector, column, strict=True))
+    return [c - factor * along * v for v, c in zip(vector, column, strict=True)]
+
+
 def eigen(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     """Eigenvalues of the Hermitian part above the eigenvectors of its transpose, in rows."""
     w, v = context.eigh(context.matrix(_transposed(_hermitian(read(0)))))
@@ -311,6 +339,12 @@ def qr_vectors(shape: tuple[int, ...]) -> tuple[range, ...]:
     """Q's elements."""
     m, n = shape
     return (range(m * n),)
+
+
+def complement_vectors(shape: tuple[int, ...]) -> tuple[range, ...]:
+    """All elements."""
+    m, n = shape
+    return (range(m * (m - n)),)
 
 
 def eigen_vectors(shape: tuple[int, ...]) -> tuple[range, ...]:

@@ -15,7 +15,7 @@ from ..op import composite, refuse
 from .banded import BAND_LU, BAND_SOLVE
 from .complex_factorizations import det_parts, log_det, sign_parts
 from .determinants import DET, LOG_DET, SIGN_DET, inverse_transpose
-from .factorizations import CHOLESKY, QR
+from .factorizations import CHOLESKY, COMPLEMENT, QR
 from .linear import LU, SOLVE, TRIANGULAR, adjoint, swapped
 from .np_common import (
     as_array,
@@ -280,11 +280,11 @@ _QRResult = type(np.linalg.qr(np.eye(1)))
 
 @composite(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """QR factorisation, reduced."""
+    """QR factorisation: Q by Householder's reflections, reduced or complete, and R."""
     x = matrix(a, "qr", square=False)
     m, n = x.shape[-2:]
-    if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
-        refuse(np.linalg.qr, f"mode={mode!r} has columns without a derivative: mode='reduced'")
+    if mode not in ("reduced", "complete", "r"):
+        refuse(np.linalg.qr, f"mode={mode!r} is no factors: mode='reduced' or 'complete'")
     if m >= n:
         both = QR(x)
         q, r = both[..., :m, :], swapped(both[..., m:, :])
@@ -292,7 +292,12 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         both = QR(x[..., :m])
         q, r = both[..., :m, :], swapped(both[..., m:, :])
         r = np.concatenate([r, adjoint(q) @ x[..., m:]], axis=-1)
-    return r if mode == "r" else _QRResult(q, r)
+    if mode == "r":
+        return r
+    if mode == "complete" and m > n:
+        q = np.concatenate([q, COMPLEMENT(x)], axis=-1)
+        r = np.pad(r, (*((0, 0),) * (x.ndim - 2), (0, m - n), (0, 0)))
+    return _QRResult(q, r)
 
 
 @composite(linalg.qr, name="scipy.linalg.qr")
@@ -300,10 +305,10 @@ def scipy_qr(
     a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
     pivoting: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    """QR factorisation, ``mode="economic"`` if there are more rows than columns."""
+    """QR factorisation, with all of Q's columns unless ``mode="economic"``."""
     if pivoting:
         refuse(linalg.qr, "pivoting=True: the order of the columns depends on values")
-    q, r = qr(a, {"economic": "reduced", "full": "complete", "r": "reduced"}[mode])
+    q, r = qr(a, {"economic": "reduced", "full": "complete", "r": "reduced"}.get(mode, mode))
     if mode != "r":
         return q, r
     below = q.shape[0] - r.shape[0]  # zeros, which NumPy's "r" leaves out

@@ -41,18 +41,25 @@ def polyval(p: Any, x: Any) -> Any:
     return y
 
 
+def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
+    """Return the coefficients of two polynomials, of one degree."""
+    a, b = _coefficients(a1), _coefficients(a2)
+    missing = int(a.shape[0]) - int(b.shape[0])
+    return np.pad(a, (max(-missing, 0), 0)), np.pad(b, (max(missing, 0), 0))
+
+
 @composite(np.polyadd)
 def polyadd(a1: Any, a2: Any) -> Any:
     """Sum of two polynomials."""
-    a, b = _coefficients(a1), _coefficients(a2)
-    missing = int(a.shape[0]) - int(b.shape[0])
-    return np.pad(a, (max(-missing, 0), 0)) + np.pad(b, (max(missing, 0), 0))
+    a, b = _aligned(a1, a2)
+    return a + b
 
 
 @composite(np.polysub)
 def polysub(a1: Any, a2: Any) -> Any:
     """Difference of two polynomials."""
-    return polyadd(a1, -_coefficients(a2))
+    a, b = _aligned(a1, a2)
+    return a - b
 
 
 @composite(np.polymul)
@@ -77,7 +84,9 @@ def polyder(p: Any, m: int = 1) -> Any:
 @composite(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """Integral of a polynomial, with given constants."""
-    c = _coefficients(p)
+    c, m = _coefficients(p), int(m)
+    if m == 0:
+        return as_array(p)
     constants = np.zeros(m) if k is None else as_float(np.atleast_1d(as_array(k)))
     for j in range(m):
         n = c.shape[0]

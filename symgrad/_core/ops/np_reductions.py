@@ -171,8 +171,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 def _running(op: Op, a: Any, axis: int | None, dtype: Any) -> Any:
     x = as_array(a)
     x = x.astype(np.dtype(dtype) if dtype is not None else sum_type(x.dtype))
-    if axis is None:
-        x, axis = np.ravel(x), 0
+    x, axis = (np.ravel(x), 0) if axis is None else (np.atleast_1d(x), axis)
     return op(x, axis=normalize_axis(axis, x.ndim), reverse=False)
 
 
@@ -192,7 +191,7 @@ def _cumulative(name: str, op: Op, start: int, doc: str) -> None:
     def cumulative(
         x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
     ) -> Any:
-        x = as_array(x)
+        x = np.atleast_1d(as_array(x))
         if axis is None and x.ndim != 1:
             raise ShapeError(f"{name}: give the axis for an array of {x.ndim} axes")
         axis = normalize_axis(0 if axis is None else axis, x.ndim)

@@ -69,17 +69,29 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
 
 
 def _windows(a: Any, v: Any, mode: str, name: str) -> Any:
-    """Return ``sum(a[i + k - m + 1]*v[k])`` with zeros around ``a``, no shorter than ``v``."""
+    """Return ``sum(a[i + k - m + 1]*v[k])`` over the elements of ``a``, no shorter than ``v``."""
     n, m = a.shape[0], v.shape[0]
     before = {"full": m - 1, "same": m // 2, "valid": 0}.get(mode)
     if before is None:
         raise ArgumentError(f"{name}: mode is 'full', 'same' or 'valid', not {mode!r}")
-    count = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]
-    after = count + m - 1 - n - before
-    padded = np.pad(a, (before, after))
-    place = iota(count, a, v)[:, None] + iota(m, a, v)[None, :]
-    windows = GATHER(lift(padded, place), place, axes=(0,), at=0)  # no place is negative
-    return np.einsum("ij,j->i", windows, v)
+    after = {"full": m - 1, "same": m - 1 - m // 2, "valid": 0}[mode]
+    place = iota(n - m + 1, a, v)[:, None] + iota(m, a, v)[None, :]
+    inner = np.einsum("ij,j->i", GATHER(lift(a, place), place, axes=(0,), at=0), v)
+    if mode == "valid":
+        return inner
+    left = _end(np.pad(a[: m - 1], (before, 0)), v, before, lambda place: place >= before)
+    right = _end(np.pad(a[n - m + 1 :], (0, after)), v, after, lambda place: place < m - 1)
+    return np.concatenate([left, inner, right])
+
+
+def _end(a: Any, v: Any, count: Any, inside: Any) -> Any:
+    """Return the sums of ``count`` windows, of whose elements some are not of the vector.
+
+    They are left out, not 0: a weight there may be infinite.
+    """
+    place = iota(count, a, v)[:, None] + iota(v.shape[0], a, v)[None, :]
+    windows = GATHER(lift(a, place), place, axes=(0,), at=0)
+    return np.einsum("ij->i", np.where(inside(place), windows * v, 0).astype(v.dtype))
 
 
 def _vectors(a: Any, v: Any, name: str) -> tuple[Any, Any]:

@@ -68,7 +68,7 @@ def sort_complex(a: Any) -> Any:
 def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *,
             stable: Any = None) -> Any:  # fmt: skip
     """Positions that sort along an axis; equal elements keep their order."""
-    x, axis = _along(a, axis)
+    x, axis = _along(np.atleast_1d(as_array(a)), axis)  # of a number as well
     last = np.moveaxis(x, axis, -1)
     order = _order(last)
     if kind not in ("stable", "mergesort") and not stable:

@@ -25,7 +25,7 @@ from ..op import (
 from .arithmetic import STEP
 from .integers import SCALE
 from .logic import STOP_GRADIENT
-from .np_common import join_parts
+from .np_common import as_array, join_parts
 from .pairs import two_product
 
 
@@ -129,6 +129,7 @@ def imag(val: Any) -> Any:
 @composite(np.real_if_close)
 def real_if_close(a: Any, tol: float = 100) -> Any:
     """A real value as it is."""
+    a = as_array(a)
     if a.dtype.kind == "c":
         refuse(np.real_if_close, "its type depends on numbers: take z.real")
     return a
@@ -137,6 +138,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 @composite(np.angle, convention="derivative 0 for real numbers, and at 0")
 def angle(z: Any, deg: bool = False) -> Any:
     """Angle in the complex plane; of a real number 0, or pi where it is negative."""
+    z = as_array(z)
     phase = np.arctan2(z.imag, z.real) if z.dtype.kind == "c" else np.arctan2(0.0, z)
     return np.rad2deg(phase) if deg else phase
 
@@ -149,6 +151,7 @@ def nan_to_num(
     if not copy:
         x[...] = nan_to_num(x, True, nan, posinf, neginf)
         return x
+    x = as_array(x)
     if x.dtype.kind == "c":
         parts = (nan_to_num(v, copy, nan, posinf, neginf) for v in (x.real, x.imag))
         return join_parts(*parts)

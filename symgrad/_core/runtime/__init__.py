@@ -27,7 +27,7 @@ from ._libraries import (
     vector_twin,
     vector_width,
 )
-from ._machine import MACHINES, Machine, level_note, machine_of
+from ._machine import MACHINES, Machine, level_note, machine_of, processor
 from ._memory import get_kept_memory, load_memory, set_kept_memory
 from ._memory_code import GIVE, TAKE
 from ._thread_count import get_num_threads, set_num_threads

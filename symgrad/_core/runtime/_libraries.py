@@ -23,6 +23,7 @@ import numpy as np
 from ..base.fork_safety import late_module
 from ..base.platform import ARM, X86, has
 from ..base.state import now
+from ._machine import processor
 from .structures import Universal, capsule_name, capsule_pointer
 
 
@@ -64,7 +65,7 @@ def register_bytes() -> int:
 
 @lru_cache(maxsize=1)
 def _register_bytes_here() -> int:
-    features = llvm.get_host_cpu_features()
+    _, features, _ = processor()
     if X86:
         if not features.get("fma"):
             return 0
@@ -84,7 +85,7 @@ def _letter() -> tuple[str, int]:
 
     One width for all: the C library's functions round otherwise for another.
     """
-    known = llvm.get_host_cpu_features()
+    _, known, _ = processor()
     if _vector_width_here():
         return "e", 64
     return ("d", 32) if known.get("avx2") else ("b", 16)
@@ -119,7 +120,7 @@ def vector_width() -> str:
 
 @lru_cache(maxsize=1)
 def _vector_width_here() -> str:
-    wide = llvm.get_host_cpu_features().get("avx512ifma", False)
+    wide = processor()[1].get("avx512ifma", False)
     return ' "prefer-vector-width"="512"' if wide else ""
 
 

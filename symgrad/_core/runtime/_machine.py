@@ -1,4 +1,4 @@
-"""The processors that machine code can be made for, beside the one that this process runs on.
+"""The processors that machine code can be made for: the one that this process runs on, and others.
 
 The levels of x86-64 are those of its psABI. An object for one of them says in a note which it
 needs, in the words of the GNU linker's ``-z x86-64-v3``, so that glibc (from 2.33) refuses to load
@@ -7,6 +7,7 @@ it on a lesser processor instead of crashing there.
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -80,6 +81,29 @@ def level_of(features: Mapping[str, bool]) -> str:
     return next(fits)
 
 
+def processor() -> tuple[str, dict[str, bool], str]:
+    """Return LLVM's name and the features of the processor that this process makes code for.
+
+    That is this one, or the one that ``NUMBA_CPU_NAME`` and ``NUMBA_CPU_FEATURES`` name. Numba puts
+    symgrad's functions into its modules, and LLVM ends the process where one has an instruction
+    that the module's processor lacks. Last come the features as text for LLVM. Of a name that
+    is none of :data:`MACHINES` nothing is known but the features that are switched on.
+    """
+    host: dict[str, bool] = llvm.get_host_cpu_features()
+    name = os.environ.get("NUMBA_CPU_NAME")
+    text = os.environ.get("NUMBA_CPU_FEATURES")
+    known: dict[str, bool] = {}
+    if text is None and name == "generic":
+        text = ""
+    elif text is None:
+        known, text = host, ",".join(f"{'-+'[bool(on)]}{k}" for k, on in sorted(host.items()))
+    elif name in _LEVELS and "-" not in text:  # a feature that is off takes others with it
+        levels = list(_LEVELS)
+        known = {k: True for level in levels[levels.index(name) :] for k in _LEVELS[level]}
+    given = {k[1:]: k[0] == "+" for k in text.split(",") if k}
+    return name or llvm.get_host_cpu_name(), known | given, text
+
+
 def machine_of(target: str | None) -> Machine:
     """Return a processor by its name; None: this one, by its level.
 
@@ -90,7 +114,7 @@ def machine_of(target: str | None) -> Machine:
     """
     if target is None:
         if X86:
-            target = level_of(llvm.get_host_cpu_features())
+            target = level_of(processor()[1])
         else:
             target = "aarch64" if ARM else platform.machine()
     word: object = target  # of any type, as it is given

@@ -132,6 +132,9 @@ MOST_AXES = 64
 #: structure takes the place of an array's in every signature.
 DEEPEST = 150
 
+#: Containers that calls put around those of a user at most: arguments, pairs of results.
+AROUND = 4
+
 
 def is_number_list(value: Any, depth: int = 1) -> bool:
     """Tell whether ``value`` is a non-empty list, possibly nested, of plain numbers only.
@@ -162,7 +165,7 @@ def flatten(value: Any) -> tuple[list[Any], Tree]:
 
 def refuse_depth(depth: int, kind: type) -> None:
     """Raise if a value of some type is nested too deeply."""
-    if depth > DEEPEST:
+    if depth > DEEPEST + AROUND:
         raise ArgumentError(
             f"an argument or a result is nested more than {DEEPEST} containers deep: a "
             f"{kind.__name__} in containers, which may contain itself. Write instead: an array, "
@@ -172,7 +175,7 @@ def refuse_depth(depth: int, kind: type) -> None:
 
 def _flatten(value: Any, leaves: list[Any], depth: int) -> Tree:
     kind = type(value)
-    if depth > DEEPEST:
+    if depth > DEEPEST + AROUND:
         refuse_depth(depth, kind)
     depth += 1
     if kind is tuple:

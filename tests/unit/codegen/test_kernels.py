@@ -137,6 +137,8 @@ def test_the_machine_is_described_with_its_features(monkeypatch: pytest.MonkeyPa
     _cache._machine.cache_clear()
     first = _cache._machine()
     with monkeypatch.context() as patched:
+        for variable in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+            patched.delenv(variable, raising=False)
         patched.setattr("llvmlite.binding.get_host_cpu_features", lambda: {"one": True, "no": 0})
         _cache._machine.cache_clear()
         assert " one " in _cache._machine()
@@ -240,7 +242,7 @@ def test_functions_outside_are_called_through_the_table(
     monkeypatch.setattr(_llvm, "parsed", record)
     matrix, x = np.random.default_rng(0).normal(size=(50, 50)), np.ones(50)  # no own code
     sg.value_and_grad(lambda x, a: np.sum(np.sin(x) * np.linalg.solve(a, x)))(x, matrix)
-    assert "sin" in outside
+    assert any(name.endswith("sin") for name in outside)  # or a vector of them
     assert any("lapack" in name for name in outside)
     for name, attributes in outside.items():
         assert not _llvm.NEAR or b"nonlazybind" in attributes, name

@@ -332,6 +332,8 @@ def test_only_what_the_cpu_can_run_is_called(
     features: dict[str, bool], letter: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """glibc has its functions for AVX-512 on every CPU."""
+    for variable in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: features)
     for name in ("_register_bytes_here", "_vector_width_here"):
         monkeypatch.setattr(_libraries, name, getattr(_libraries, name).__wrapped__)

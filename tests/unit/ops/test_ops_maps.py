@@ -506,6 +506,21 @@ def applies(op: Op, operands: list[Any]) -> bool:
     return np.float16 not in found and result != np.float16
 
 
+def conditioned(function: Any, operands: list[Any], got: Any, want: Any) -> Any:
+    """Tell which results are no farther off than those of operands a unit larger, and near.
+
+    At a small value of a function with large derivatives, as Bessel's J0(40), the digits depend on
+    the processor's instructions.
+    """
+    if want.dtype.kind != "f" or any(x.dtype.kind != "f" for x in operands):
+        return np.zeros(want.shape, bool)
+    with np.errstate(all="ignore"):
+        evaluate = getattr(function, "evaluate", function)
+        moved = np.abs(evaluate(*(np.nextafter(x, np.inf) for x in operands)) - want)
+        near = moved <= 1e4 * np.finfo(want.dtype).eps * np.abs(want)
+        return near & (np.abs(got - want) <= moved)
+
+
 def compare(functions: list[Any], operands: list[Any], tolerance: float = 6.0) -> None:
     """Compile one kernel for all functions and compare each result with NumPy's."""
     with np.errstate(all="ignore"):
@@ -514,7 +529,8 @@ def compare(functions: list[Any], operands: list[Any], tolerance: float = 6.0) -
     for function, want, result in zip(functions, expected, results, strict=True):
         got = np.asarray(result)
         assert got.dtype == want.dtype, function
-        wrong = np.flatnonzero(unequal(got, want, tolerance))
+        apart = unequal(got, want, tolerance) & ~conditioned(function, operands, got, want)
+        wrong = np.flatnonzero(apart)
         shown = [(*(x[k] for x in operands), want[k], got[k]) for k in wrong[:4]]
         assert not shown, f"{function}: operands, NumPy, kernel: {shown}"
 
