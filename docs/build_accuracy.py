@@ -43,7 +43,7 @@ FEWER = {
     "K1": 60, "K1e": 12, "Kei": 24, "Keip": 50, "Ker": 100, "Kerp": 50,
     "OwensT": 40, "StudentQuantile": 100, "ZetaByOrder": 4, "JvByOrder": 2, "YvByOrder": 2,
     "IvByOrder": 2, "IveByOrder": 2, "KvByOrder": 2, "KveByOrder": 2,
-    "Hyp0f1Slope": 4, "Hyp1f1Slope": 4, "Hyp2f1Slope": 4,
+    "StruveByOrder": 8, "ModStruveByOrder": 8, "Hyp0f1Slope": 4, "Hyp1f1Slope": 4, "Hyp2f1Slope": 4,
 }  # fmt: skip
 #: Random points of ops on arrays, and of the search for the step that loses most.
 ARRAY_POINTS = 8

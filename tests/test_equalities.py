@@ -10,6 +10,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import symgrad as sg
 from symgrad.errors import EqualityWarning
@@ -290,6 +291,18 @@ BODIES: dict[str, tuple[Callable[[Any], Any], float]] = {
         -5 / 3,
     ),
     "branch": (lambda x: sg.cond(x > -1, by_where, lambda x: x, x), -1 / 3),
+    "scan by if": (product(if_else), -5 / 3),
+    "scan by cond": (product(by_cond), -5 / 3),
+    "count by not": (
+        lambda x: sg.fori_loop(0, 2, lambda k, s: s + if_not(x * (k + 1.0)), 0.0 * x), 5 / 3,
+    ),
+    "while by !=": (
+        lambda x: sg.while_loop(
+            lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] + other_way(s[0] * x)), (0, 0.0 * x)
+        )[1],
+        -5 / 3,
+    ),
+    "branch by if": (lambda x: sg.cond(x > -1, if_else, lambda x: x, x), -1 / 3),
     "checkpoint": (sg.checkpoint(safely), -1 / 3),
 }  # fmt: skip
 
@@ -319,6 +332,62 @@ def test_in_bodies(name: str) -> None:
 def test_what_is_not_continued_in_bodies_is_warned_of(ask: Any) -> None:
     with pytest.warns(EqualityWarning, match=r"test_equalities\.py:\d+"):
         ask()
+
+
+def integral_of_all(x: Any) -> Any:
+    """The comparison holds at all nodes: the integral of expm1(x*t)/(x*t)."""
+    return quad(lambda t: if_not(x * t), 0.0, 1.0)[0]
+
+
+def integral_at_a_node(x: Any) -> Any:
+    """It holds at one node: the integral of expm1(t - x)/(t - x)."""
+    return quad(lambda t: if_not(t - x), -1.0, 1.0)[0]
+
+
+def integral_to_the_point(x: Any) -> Any:
+    return quad(if_not, -1.0, x)[0]
+
+
+INTEGRALS: dict[Any, list[float]] = {
+    integral_of_all: [1 / (k + 1) ** 2 for k in (1, 2, 3)],
+    # h(t) = expm1(t)/t: h(-1) - h(1), h'(1) - h'(-1), h''(-1) - h''(1)
+    integral_at_a_node: [2 - math.e - 1 / math.e, 2 / math.e, 4 - math.e - 5 / math.e],
+    integral_to_the_point: [1, 1 / 2, 1 / 3],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("f", INTEGRALS)
+def test_in_integrands(f: Any) -> None:
+    g = f
+    for order, want in enumerate(INTEGRALS[f]):
+        g = sg.grad(g)
+        np.testing.assert_allclose(g(0.0), want, rtol=1e-9, err_msg=f"{order + 1}")
+    with mpmath.workdps(20):
+        beside = mpmath.quad(lambda t: mpmath.expm1(0.5 * t) / (0.5 * t), [0, 1])
+        steps = [t for t in (-1, 0, 0.5, 1) if f is integral_at_a_node or t != 1]
+        if f is integral_at_a_node:
+            beside = mpmath.quad(lambda t: mpmath.expm1(t - 0.5) / (t - 0.5), steps)
+        elif f is integral_to_the_point:
+            beside = mpmath.quad(lambda t: mpmath.expm1(t) / t, steps)
+    np.testing.assert_allclose(sg.compile(f)(0.5), float(beside), rtol=1e-9)
+
+
+def test_integrands_that_do_not_continue_are_warned_of() -> None:
+    with pytest.warns(EqualityWarning, match=r"test_equalities\.py:\d+"):
+        sg.grad(lambda x: quad(lambda t: jump(x * t), 0.0, 1.0)[0])(0.0)
+
+
+def test_rules_of_the_users_stay_where_a_comparison_holds() -> None:
+    @sg.custom_jvp
+    def rounded(x: Any) -> Any:
+        return np.round(x)
+
+    rounded.defjvps(lambda t, y, x: 2.0 * t)
+    for f in (by_where, if_else, lambda x: sg.fori_loop(0, 1, lambda k, s: s * by_where(x), 1.0)):
+        g = sg.grad(lambda x, f=f: rounded(x) + f(x))
+        assert g(0.0) == 2.0
+        np.testing.assert_allclose(sg.grad(g)(0.0), -1 / 3)
 
 
 def test_comparisons_of_what_does_not_move_are_the_functions_own() -> None:

@@ -70,6 +70,8 @@ FAR: dict[str, list[tuple[float, ...]]] = {
     "IveByOrder": [(2.5, 3.0), (-0.5, 0.1), (5.0, 59.0), (19.5, 0.7)],
     "KvByOrder": [(2.5, 3.0), (-0.5, 0.1), (5.0, 59.0), (19.5, 0.7)],
     "KveByOrder": [(2.5, 3.0), (-0.5, 0.1), (5.0, 59.0), (19.5, 0.7)],
+    "StruveByOrder": [(2.5, 3.0), (-0.3, 0.1), (0.0, 9.5), (19.5, 0.7)],
+    "ModStruveByOrder": [(2.5, 3.0), (-0.3, 0.1), (0.5, 9.5), (19.5, 0.7)],
     "HazardExcess": [(-30.0,), (-4.0,), (2.5,), (2.6,), (8.0,), (1e3,)],
 }
 
@@ -78,7 +80,7 @@ CHANGING = {
     "GammaShape": 2e-14, "BetaShape": 1e-13, "OtherBetaShape": 1e-13, "FaddeevaReal": 2e-13,
     "FaddeevaImag": 2e-13, "VoigtProfile": 2e-13, "VoigtDispersion": 2e-13,
     "RgammaSlope": 1e-13, **{f"{name}ByOrder": 1e-13 for name in ("Jv", "Yv", "Iv", "Ive")},
-    "KvByOrder": 2e-14, "KveByOrder": 2e-14,
+    "KvByOrder": 2e-14, "KveByOrder": 2e-14, "StruveByOrder": 2e-13, "ModStruveByOrder": 1e-12,
 }  # fmt: skip
 
 

@@ -93,6 +93,92 @@ def test_functions_of_symmetric_matrices(function: str, spectrum: str) -> None:
         assert np.sum(turned * e) == pytest.approx(np.sum(g * second), abs=3 * room)
 
 
+#: Ways to write a function of a Hermitian matrix.
+COMPLEX_FORMS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "scaled": lambda f, w, v: (v * f(w)) @ v.conj().T,
+    "diagonal": lambda f, w, v: v @ np.diag(f(w)) @ v.conj().T,
+    "rows": lambda f, w, v: v @ (f(w)[:, None] * np.conj(v.T)),
+    "column by column": lambda f, w, v: v @ (f(w)[:, None] * (v.conj().T @ np.eye(3))),
+}
+
+
+def hermitian(n: int) -> Any:
+    x = rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n))
+    return x + x.conj().T
+
+
+def precisely_complex(f: Callable[[Any], Any], a: Any, *along: Any) -> Any:
+    """Derivatives of a function of a Hermitian matrix, by differences with 60 digits."""
+    with mp.workdps(60):
+        h = mp.mpf(10) ** -12
+
+        def moved(x: Any, rest: Any) -> Any:
+            if not rest:
+                w, q = mp.eighe(x)
+                return q * mp.diag([f(value) for value in w]) * q.H
+            e = h * mp.matrix(rest[0].tolist())
+            return (moved(x + e, rest[1:]) - moved(x - e, rest[1:])) / (2 * h)
+
+        return np.array(moved(mp.matrix(a.tolist()), along).tolist(), complex)
+
+
+@pytest.mark.parametrize("spectrum", ["apart", "equal", "two equal", "gap 1e-15", "gap 1e-07"])
+@pytest.mark.parametrize("form", COMPLEX_FORMS)
+def test_functions_of_hermitian_matrices(form: str, spectrum: str) -> None:
+    q = np.linalg.qr(hermitian(3))[0]
+    a = (q * SPECTRA[spectrum]) @ q.conj().T
+    a = np.eye(3) + 0j if spectrum == "equal" else 0.5 * (a + a.conj().T)
+    e, e2, g = hermitian(3), hermitian(3), hermitian(3)
+    first, second = precisely_complex(mp.exp, a, e), precisely_complex(mp.exp, a, e, e2)
+    whole = lambda a: COMPLEX_FORMS[form](np.exp, *np.linalg.eigh(a))
+    weighted = lambda a, g: np.sum(g * whole(a)).real
+    size = np.abs(first).max()
+    np.testing.assert_allclose(sg.jvp(whole, (a,), (e,))[1], first, rtol=0, atol=1e-12 * size)
+    pulled = np.sum(sg.grad(weighted)(a, g) * e).real
+    assert pulled == pytest.approx(np.sum(g * first).real, abs=1e-11 * size)
+    turned = np.sum(sg.hvp(lambda a: weighted(a, g), (a,), (e2,)) * e).real
+    room = 1e-8 * np.abs(second).max()
+    assert turned == pytest.approx(np.sum(g * second).real, abs=room)
+
+
+def test_symmetric_functions_of_hermitian_spectra() -> None:
+    log_det = lambda a: np.sum(np.log(np.linalg.eigvalsh(a)))
+    for a in (np.eye(3) + 0j, np.diag([1.0, 2.0, 2.0]) + 0j, hermitian(3) + 8 * np.eye(3)):
+        e, e2, inverse = hermitian(3), hermitian(3), np.linalg.inv(a)
+        assert np.sum(sg.grad(log_det)(a) * e).real == pytest.approx(np.trace(inverse @ e).real)
+        second = -np.trace(inverse @ e @ inverse @ e2).real
+        assert np.sum(sg.hvp(log_det, (a,), (e,)) * e2).real == pytest.approx(second, abs=1e-9)
+
+
+def test_hermitian_matrices_by_one_triangle_in_batches_and_single_precision() -> None:
+    a, e = np.stack([np.eye(3) + 0j, hermitian(3), np.zeros((3, 3)) + 0j]), hermitian(3)
+    first = np.stack([precisely_complex(mp.exp, x, e) for x in a])
+
+    def upper(a: Any, v: str = "U") -> Any:
+        w, v = np.linalg.eigh(a, v)
+        return (v * np.exp(w)[..., None, :]) @ np.swapaxes(v.conj(), -1, -2)
+
+    garbled = np.triu(a) + np.tril(np.full((3, 3), 7.0 - 2.0j), -1)
+    found = sg.jvp(upper, (garbled,), (np.stack([e] * 3),))[1]
+    np.testing.assert_allclose(found, first, rtol=0, atol=1e-11 * np.abs(first).max())
+    each = sg.vmap(lambda a: sg.jvp(lambda a: upper(a, "L"), (a,), (e,))[1])(a)
+    np.testing.assert_allclose(each, first, rtol=0, atol=1e-11 * np.abs(first).max())
+    single = sg.jvp(upper, (a[0].astype("F"),), (e.astype("F"),))[1]
+    assert single.dtype == np.complex64
+    np.testing.assert_allclose(single, first[0], rtol=0, atol=1e-4 * np.abs(first).max())
+
+
+@pytest.mark.parametrize("f", [
+    lambda a: np.linalg.eigvalsh(a)[0],
+    lambda a: np.abs(np.linalg.eigh(a)[1][0, 0]),
+    lambda a: np.sum(np.linalg.eigh(a)[1].real @ np.linalg.eigh(a)[1].real.T),
+])  # fmt: skip
+def test_single_ones_of_equal_hermitian_eigenvalues(f: Callable[[Any], Any]) -> None:
+    """And what depends on the phase of vectors."""
+    with pytest.warns(DegeneracyWarning):
+        assert np.isnan(sg.grad(f)(np.eye(2) + 0j)).any()
+
+
 def entropy(a: Any) -> Any:
     w = np.linalg.eigvalsh(a)
     p = w / np.sum(w)
@@ -228,6 +314,21 @@ def test_single_ones_of_equal_values_have_no_derivative(f: Callable[[Any], Any])
         assert np.all(np.isnan(sg.grad(f)(UNIT)))
     with pytest.warns(DegeneracyWarning, match=rf"at test_spectral.py:{line} are equal"):
         assert np.isnan(sg.jvp(f, (UNIT,), (np.array([[1.0, 2.0], [2.0, 3.0]]),))[1])
+
+
+@pytest.mark.parametrize("f", [
+    lambda a: np.linalg.eigvalsh(a)[0],
+    lambda a: np.linalg.eigh(a)[1][0, 0],
+    lambda a: np.linalg.svd(a, compute_uv=False)[1],
+    lambda a: np.linalg.svd(a)[0][0, 1],
+    lambda a: np.linalg.eigvals(a)[0].real,
+])  # fmt: skip
+def test_later_calls_at_equal_values_give_nan(f: Callable[[Any], Any]) -> None:
+    """No number, and no warning either: the function is compiled."""
+    g, apart = sg.grad(f), np.array([[2.0, 0.25], [0.25, 1.0]])
+    assert np.isfinite(g(apart)).all()
+    assert np.isnan(g(np.eye(2))).any()
+    assert np.isfinite(g(apart + 0.125)).all()
 
 
 def test_lines_of_equal_values_are_those_of_the_user() -> None:
@@ -374,6 +475,28 @@ def test_determinants_of_matrices_of_any_rank(n: int) -> None:
         change = (minors(a + h * e) - minors(a - h * e)) / (2 * h)
         found = sg.hvp(np.linalg.det, (a,), (e,))
         np.testing.assert_allclose(found, change, atol=1e-20 + 1e-6 * size ** max(n - 2, 0))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5])
+def test_third_derivatives_of_determinants_of_any_rank(n: int) -> None:
+    """They are the coefficients of a polynomial in three numbers: by differences of it."""
+
+    def third(a: Any, *along: Any) -> Any:
+        at = lambda x, y, z: np.linalg.det(a + x * along[0] + y * along[1] + z * along[2])
+        return sg.grad(sg.grad(sg.grad(at), 1), 2)(0.0, 0.0, 0.0)
+
+    for rank in {0, 1, n - 1, n} & {*range(n + 1)}:
+        a = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, n))
+        es = [rng.normal(size=(n, n)) for _ in range(3)]
+        with mp.workdps(80):
+            h = mp.mpf(10) ** -15
+            det = lambda *x, a=a, es=es, h=h: mp.det(
+                sum((t * h * mp.matrix(e.tolist()) for t, e in zip(x, es, strict=True)),
+                    mp.matrix(a.tolist()))
+            )  # fmt: skip
+            signs = [(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]
+            want = sum(i * j * k * det(i, j, k) for i, j, k in signs) / (8 * h**3) if n else 0.0
+        assert third(a, *es) == pytest.approx(float(want), rel=1e-9, abs=1e-9)
 
 
 def test_the_determinant_of_a_singular_matrix() -> None:

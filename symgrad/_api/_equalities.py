@@ -23,7 +23,7 @@ import numpy as np
 
 from .._core.base.sizes import as_size
 from .._core.base.state import now
-from .._core.control import Branch, Loop, inlined, project, straight
+from .._core.control import CUSTOM, Branch, Loop, inlined, project, straight
 from .._core.graph import Body, Input, Literal, Node, rebuilt, remade, topological, warn_user
 from .._core.op import PROJECTIONS, Bodied, registry
 from .._core.trace import (
@@ -260,8 +260,13 @@ def _sides(again: Callable[[], Any], result: Any, inputs: Sequence[Input]) -> Si
     others: Any = real
     if decided:
         others = _decided_otherwise(again, leaves, real, decided, fresh, examples)
+    carried: list[tuple[Node, Node]] = []
     if others is not None and masks:
-        others = dict(zip(others, _unmasked(list(others.values()), masks), strict=True))
+        carriers = _carriers(list(real.values()))
+        unmasked = _unmasked([*others.values(), *carriers], masks)
+        others = dict(zip(others, unmasked, strict=False))
+        pairs = zip(carriers, unmasked[len(others) :], strict=True)
+        carried = [(one, other) for one, other in pairs if one is not other]
     settled = {e.node: as_node(stop_gradient(Traced(e.node))) for e in masks}
     for k, node in zip(real, substitute(list(real.values()), settled), strict=True):
         if isinstance(leaves[k], Traced):
@@ -270,10 +275,12 @@ def _sides(again: Callable[[], Any], result: Any, inputs: Sequence[Input]) -> Si
         _warn(found)
         return Sides(leaves, tree, [], [], None)
     places = [k for k in real if others[k] is not real[k]]
-    smooth = _regular([others[k] for k in places], found, inputs, examples)
+    before = [*(real[k] for k in places), *(one for one, _ in carried)]
+    after = [*(others[k] for k in places), *(other for _, other in carried)]
+    smooth = _regular(after, found, inputs, examples)
     if smooth is not None:
-        pairs = zip(places, smooth, strict=True)
-        smooth = smooth if all(_equal(real[k], x, examples) for k, x in pairs) else None
+        pairs = zip(before, smooth, strict=True)
+        smooth = smooth[: len(places)] if all(_equal(*x, examples) for x in pairs) else None
     if smooth is None:
         _warn(found)
     return Sides(leaves, tree, places, [others[k] for k in places], smooth)
@@ -326,6 +333,12 @@ def _decided_otherwise(
     return others
 
 
+def _carriers(nodes: Sequence[Node]) -> list[Node]:
+    """Return what rules of functions differentiate, which their values need not depend on."""
+    rules = (n for n in _reached(nodes) if n.op is CUSTOM)
+    return [x for x in dict.fromkeys(x for n in rules for x in n.operands) if x.dtype.kind == "f"]
+
+
 def _unmasked(nodes: Sequence[Node], masks: Sequence[Equality]) -> list[Node]:
     """Return nodes as if comparisons did not hold for any element."""
     swap = {}
@@ -337,12 +350,15 @@ def _unmasked(nodes: Sequence[Node], masks: Sequence[Equality]) -> list[Node]:
     branches = (n.operands[0] for n in topological(others) if n.op.kind == "branch")
     numbers = {n: known_number(n) for n in branches}
     known = {n: Literal(k, n.dtype) for n, k in numbers.items() if k is not None}
-    return inlined(substitute(others, known))
+    return inlined(substitute(others, known), rules=True)
 
 
 def _equal(one: Node, other: Node, examples: Examples) -> bool:
     """Tell whether two nodes have the same value in the example call, but for rounding."""
-    x, y = (np.asarray(examples.value(n), float) for n in (one, other))
+    values = [examples.value(n) for n in (one, other)]
+    if any(v is None for v in values):
+        return False
+    x, y = (np.asarray(v, float) for v in values)
     with np.errstate(all="ignore"):
         near = np.abs(x - y) <= EQUAL * np.maximum(np.abs(x), np.abs(y)) + np.finfo(float).tiny
     return bool(np.all(near | ((x == y) | (np.isnan(x) & np.isnan(y)))))
@@ -372,7 +388,8 @@ def _written_out(result: Any, inputs: Sequence[Input]) -> Any:
     if not any(map(_has_comparisons, _bodies(nodes))):
         return result
     found: list[Equality] = []
-    flagged, hit = _Flagged(examples, found).of(nodes, set(inputs), top=True)
+    writer = _Flagged(examples, found)
+    flagged, hit = writer.of(nodes, set(inputs), top=True)
     if hit is None:
         return result
     value = examples.value(hit)
@@ -385,7 +402,7 @@ def _written_out(result: Any, inputs: Sequence[Input]) -> Any:
     examples.decide(hit, bool)
     if value:
         try:
-            flagged = flagged if apart else straight(nodes, examples)
+            flagged = flagged if apart else straight(nodes, examples, writer.asking)
         except UnsupportedError:
             apart = True
         if apart:  # of any length, or another way in each example
@@ -397,9 +414,12 @@ def _written_out(result: Any, inputs: Sequence[Input]) -> Any:
 
 
 def _bodies(nodes: Sequence[Node]) -> Iterator[Body]:
-    """Yield the bodies of the loops and branches among nodes, and of those in them."""
+    """Yield the bodies of the loops and branches among nodes, and of those in them.
+
+    Not of functions with a rule: derivatives do not go through their bodies.
+    """
     for node in topological(nodes):
-        if isinstance(node.op, Bodied):
+        if isinstance(node.op, Bodied) and node.op is not CUSTOM:
             parts = Loop.of(node).bodies if node.op.kind == "loop" else Branch.of(node).bodies
             for body in parts:
                 yield body
@@ -415,6 +435,8 @@ class _Flagged:
 
     def __init__(self, examples: Examples, found: list[Equality]) -> None:
         self.examples, self.found = examples, found
+        #: The loops and branches at the top in which there are comparisons.
+        self.asking: set[Node] = set()
 
     def of(
         self, outputs: Sequence[Node], moving: set[Node], top: bool = False
@@ -439,6 +461,8 @@ class _Flagged:
                 if not moves:
                     return None
                 moving.add(node)
+                if node.op is CUSTOM or (top and node not in reached):
+                    return None
                 flags = [x in moving for x in node.operands]
                 again = self.loop if node.op.kind == "loop" else self.branch
                 other = again(remade(node, operands), flags)
@@ -446,6 +470,8 @@ class _Flagged:
                     return None
                 made[node], hit = other
                 hits.append(hit)
+                if top:
+                    self.asking.add(node)
                 return made[node][0]
             if moves and node.dtype.kind == "f" and node.op.name != "StopGradient":
                 moving.add(node)
@@ -706,9 +732,25 @@ def _filled(bad: Node, first: Node, examples: Examples) -> Any:
     return np.asarray(np.where(zero, limit, value), bad.dtype)[()]
 
 
+def _taken(nodes: Sequence[Node], examples: Examples) -> list[Node]:
+    """Return what the example call's values depend on: no sides that ``where`` leaves out."""
+    choice = registry.ops["Where"]
+    taken = set(nodes)
+    order = topological(nodes)
+    for node in reversed(order):
+        if node not in taken:
+            continue
+        operands = node.operands
+        if node.op is choice and (mask := examples.value(operands[0])) is not None:
+            sides = np.any(mask), not np.all(mask)
+            operands = (operands[0], *(x for x, t in zip(operands[1:], sides, strict=True) if t))
+        taken.update(operands)
+    return [node for node in order if node in taken]
+
+
 def _first_singular(nodes: Sequence[Node], examples: Examples) -> Node | None:
     """Return the first node whose value is not finite though those of its operands are."""
-    for node in topological(nodes):
+    for node in _taken(nodes, examples):
         if node.dtype.kind != "f" or node.op.kind == "leaf":
             continue
         value = examples.value(node)
@@ -771,7 +813,7 @@ def _elementwise(nodes: Sequence[Node], line: Node) -> bool:
 
 def _only_by(line: Node, vanishing: Sequence[Node]) -> bool:
     """Tell whether what vanishes does so wherever a node has its value, by no other input."""
-    fixed = substitute(vanishing, {line: Literal(0, line.dtype)} if not line.shape else {})
+    fixed = substitute(vanishing, {line: as_node(np.zeros_like(Traced(line)))})
     return not any(isinstance(n, Input) for n in topological(fixed))
 
 
@@ -823,6 +865,11 @@ def _lines(equality: Equality, inputs: Sequence[Input], examples: Examples) -> l
             if as_node(t).shape == side.shape:
                 foot = as_node(np.subtract(Traced(side), t), side.dtype)
                 found.append(Line(side, as_node(along, side.dtype), as_node(t), foot))
+    # Where the function itself computes the difference of the sides, that is the distance.
+    for t in (apart, as_node(np.subtract(right, left))):
+        if t.op.kind != "leaf":
+            ones = as_node(np.ones_like(Traced(t)))
+            found.append(Line(t, ones, t, as_node(np.zeros_like(Traced(t)))))
     return found
 
 

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._core.base.broadcast import show
-from .._core.base.providers import provided
-from .._core.base.signals import foreseen
 from .._core.base.sizes import Dimension, as_size, same
 from .._core.base.state import now, repeating, within
 from .._core.control import batch_examples
@@ -20,13 +18,13 @@ from .._core.trace import (
     Tree,
     argument_name,
     as_node,
-    attempt,
     collect,
     flatten,
     flatten_traced,
     require_traced,
 )
-from ..errors import ArgumentError, ShapeError, SymgradError, TraceError
+from .._syntax._decisions import with_branches
+from ..errors import ArgumentError, ShapeError, SymgradError
 from ._opening import widths_of
 
 Axes = Any  # an int, None, or a tuple of them, one for each argument
@@ -114,38 +112,12 @@ def _with_axis(node: Node, lifted: bool, axis: int | None, size: Dimension) -> A
 def _traced(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[list[Node], Tree, list[Any]]:
-    """Return the nodes of an example's results.
-
-    Python's decisions cannot be taken for all examples at once, so a function that takes some is
-    traced once more with its control flow, and that of what it calls, rewritten.
-    """
-    followed = now().followed
+    """Return the nodes of an example's results."""
     try:
-        if followed is not None:
-            return collect(followed.outermost(function)(*args, **kwargs))
-        try:
-            with attempt():
-                return collect(function(*args, **kwargs))
-        except TraceError as error:
-            if not error.undecided:
-                raise
-            return _followed(function, args, kwargs, error)
+        return collect(with_branches(function)(*args, **kwargs))
     except SymgradError as error:
         error.of_batch = True
         raise
-
-
-def _followed(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], error: TraceError
-) -> tuple[list[Node], Tree, list[Any]]:
-    followed = provided("following")
-    try:
-        with within(followed=followed):
-            return collect(followed.outermost(function)(*args, **kwargs))
-    except foreseen(Exception) as other:
-        if type(other).__module__.startswith("symgrad."):
-            raise
-        raise error from None  # it calls itself as long as numbers say so, or a side always raises
 
 
 def one_by_one(

@@ -24,8 +24,9 @@ from .._core.base.sizes import Dimension, Size, as_dim, as_size, same
 from .._core.base.state import now
 from .._core.control import build_branch, build_count, build_scan, build_while
 from .._core.graph import Node
-from .._core.trace import LEAF, Traced, as_leaf, flatten, is_table, known_number
+from .._core.trace import LEAF, Traced, as_leaf, flatten, is_table, known_number, truth_of
 from ..errors import ArgumentError, ShapeError
+from ._decisions import with_branches
 
 T = TypeVar("T")
 
@@ -87,7 +88,7 @@ def scan(
     limit = as_bytes(memory, "scan")
     count = _steps(xs, length)
     if now().guards is not None:
-        return build_scan(f, init, xs, as_dim(count), reverse, limit)
+        return build_scan(with_branches(f), init, xs, as_dim(count), reverse, limit)
     carry, rows = init, []
     leaves, tree = flatten(xs)
     for i in reversed(range(count)) if reverse else range(count):
@@ -152,7 +153,7 @@ def fori_loop(
         result: T = found
         return result
     count = upper - lower if upper > lower else 0
-    counted: T = build_count(body_fun, lower, init_val, as_dim(count), limit)
+    counted: T = build_count(with_branches(body_fun), lower, init_val, as_dim(count), limit)
     return counted
 
 
@@ -201,7 +202,7 @@ def while_loop(
     as_function(body_fun, "while_loop: body_fun")
     limit = as_bytes(memory, "while_loop")
     if now().guards is not None:
-        result: T = build_while(cond_fun, body_fun, init_val, limit)
+        result: T = build_while(with_branches(cond_fun), with_branches(body_fun), init_val, limit)
         return result
     value = init_val
     while as_truth(cond_fun(value), "while_loop: the result of cond_fun"):
@@ -242,7 +243,7 @@ def cond(pred: Any, true_fun: Callable[..., T], false_fun: Callable[..., T], *op
     as_function(false_fun, "cond: false_fun")
     if isinstance(pred, Traced):
         _check_single(pred, "cond", "pred")
-        truth: Any = pred if pred.dtype == np.bool_ else np.not_equal(pred, 0)
+        truth = truth_of(pred)
         result: T = _chosen("cond", truth.astype(np.int64), (false_fun, true_fun), operands)
         return result
     chosen = as_truth(pred, "cond: pred")
@@ -299,7 +300,7 @@ def _chosen(
     known = known_number(index.node)
     if known is not None:
         return functions[int(known)](*operands)
-    return build_branch(what, index.node, functions, operands)
+    return build_branch(what, index.node, [*map(with_branches, functions)], operands)
 
 
 def _check_single(value: Traced, what: str, name: str) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from .._capture._ownership import installed
 from .._capture._replacements import Followed
 from .._core.base.state import now, within
-from .._core.trace import Traced, decided, known_number, one_of, size_bits
+from .._core.trace import Traced, decided, known_number, one_of, size_bits, truth_of
 from ..errors import ArgumentError, DTypeError, NumberError, SymgradError, TraceError
 from ._control import fori_loop, while_loop
 from ._control_effects import ChangedError, unchanged
@@ -240,7 +240,7 @@ class Flow:
     def negated(value: Any) -> Any:
         """Carry out ``not a``."""
         value = _asked(value)
-        return _joined(np.logical_not, value) if open_question(value) else not value
+        return _joined(np.logical_not, truth_of(value)) if open_question(value) else not value
 
 
 def _in_turn(values: Sequence[Callable[[], Any]], goes_on: bool) -> Any:
@@ -258,7 +258,7 @@ def _in_turn(values: Sequence[Callable[[], Any]], goes_on: bool) -> Any:
 
 def _either(first: Any, get: Callable[[], Any], both: bool) -> Any:
     """Return ``first and get()`` if ``both``, else ``first or get()``: one of the two."""
-    where = first if both else np.logical_not(first)
+    where = truth_of(first) if both else np.logical_not(truth_of(first))
     try:
         second = _asked(unchanged(lambda: asked(get, where), (get,), ()))
     except ChangedError:
@@ -267,7 +267,7 @@ def _either(first: Any, get: Callable[[], Any], both: bool) -> Any:
         return _joined(np.logical_and if both else np.logical_or, first, second)
     if np.ndim(second) or not isinstance(second, (Traced, int, float, np.number)):
         return second if bool(first) is both else first
-    return np.where(first != 0, *((second, first) if both else (first, second)))
+    return np.where(truth_of(first), *((second, first) if both else (first, second)))
 
 
 def _is_truth(value: Any) -> bool:

@@ -52,11 +52,14 @@ def spence(c: Any, guess: Any, x: Any) -> Any:
 
 
 def by_order(name: str) -> Precise:
-    """Return the derivative of a Bessel function by its order, or a higher one."""
-    of = {"j": "besselj", "y": "bessely", "i": "besseli", "k": "besselk"}[name[0]]
+    """Return the derivative of a Bessel or Struve function by its order, or a higher one."""
+    of = {
+        "j": "besselj", "y": "bessely", "i": "besseli", "k": "besselk", "s": "struveh",
+        "m": "struvel",
+    }[name[0]]  # fmt: skip
 
     def found(c: Any, guess: Any, v: Any, x: Any, order: int = 0) -> Any:
-        scale = c.exp(x if name == "kve" else -x) if name.endswith("e") else 1
+        scale = {"kve": c.exp(x), "ive": c.exp(-x)}.get(name, 1)
         return scale * c.diff(lambda at: getattr(c, of)(at, x), v, 1 + order)
 
     return found

@@ -9,9 +9,10 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import symgrad as sg
-from symgrad.errors import EqualityWarning
+from symgrad.errors import EqualityWarning, TraceError
 
 #: Quotients that are 0/0 at 0: in NumPy and in mpmath, and the value there.
 QUOTIENTS: list[tuple[Callable[[Any], Any], Callable[[Any], Any], float]] = [
@@ -163,4 +164,142 @@ def test_singled_points(attack: Any) -> None:
                 )
             assert abs(float(found) - float(want.real)) <= 1e-9 * max(float(size), 1.0), (
                 f"{found} for {float(want.real)}: {text} {among=} {p=}"
+            )
+
+
+#: Steps of a loop, of which the first is at the point, and their weights.
+STEPS, WEIGHTS = np.array([0.0, 0.125, 0.25]), np.array([1.0, 2.0, -0.5])
+
+
+def in_scan(f: Any, x: Any, r: float) -> Any:
+    def step(s: Any, t: Any) -> Any:
+        return s + t[1] * f(x + t[0]), s
+
+    return sg.scan(step, 0.0 * x, np.stack([STEPS, WEIGHTS], axis=-1))[0]
+
+
+def in_fori(f: Any, x: Any, r: float) -> Any:
+    def body(k: Any, s: Any) -> Any:
+        return s + sg.numpy.take(WEIGHTS, k) * f(x + 0.125 * k)
+
+    return sg.fori_loop(0, 3, body, 0.0 * x)
+
+
+def in_while(f: Any, x: Any, r: float) -> Any:
+    def body(s: Any) -> Any:
+        return s[0] + 1, s[1] + sg.numpy.take(WEIGHTS, s[0]) * f(x + 0.125 * s[0])
+
+    return sg.while_loop(lambda s: s[0] < 3, body, (0, 0.0 * x))[1]
+
+
+def in_cond(f: Any, x: Any, r: float) -> Any:
+    return sg.cond(x > -100.0, f, lambda x: 0.0 * x, x)
+
+
+def in_switch(f: Any, x: Any, r: float) -> Any:
+    index = sg.numpy.asarray(x > -100.0).astype(np.int64)
+    return sg.switch(index, [lambda x: 0.0 * x, f, lambda x: -x], x)
+
+
+def in_integrand(f: Any, x: Any, r: float) -> Any:
+    """One node of the rule is at the point."""
+    return quad(lambda t: f(x + t), -r, r)[0]
+
+
+def in_integrand_for_all(f: Any, x: Any, r: float) -> Any:
+    """The comparison holds at all nodes."""
+    return quad(lambda t: (1.0 + t) * f(x), 0.0, 1.0)[0]
+
+
+def at_an_end(f: Any, x: Any, r: float) -> Any:
+    return quad(f, x - r, x)[0]
+
+
+STEPPED, ONCE = [in_scan, in_fori, in_while], [in_cond, in_switch]
+INTEGRALS = [in_integrand, in_integrand_for_all, at_an_end]
+
+
+def expected(place: Any, f: Any, at: Any, order: int, r: float, radius: float) -> Any:
+    """Return a derivative at the point of what a place makes of a function."""
+
+    def slope(x: Any, order: int) -> Any:
+        """Return a derivative of the function, from values around the point."""
+        return mpmath.diff(f, x, order, method="quad", radius=radius)
+
+    if place in ONCE:
+        return slope(at, order)
+    if place in STEPPED:
+        steps = zip(map(float, STEPS), map(float, WEIGHTS), strict=True)
+        return sum(w * slope(at + t, order) for t, w in steps)
+    if place is in_integrand_for_all:
+        return 1.5 * slope(at, order)
+    low, high = at - r, at + (r if place is in_integrand else 0)
+    return slope(high, order - 1) - slope(low, order - 1)
+
+
+@pytest.mark.attack(
+    quick=10, whole=2000, part=60, judge="mpmath's contour integrals around the point"
+)
+def test_singled_points_in_bodies(attack: Any) -> None:
+    """Derivatives to order three of what singles out a point in the body of a ``scan``,
+    ``fori_loop``, ``while_loop``, ``cond`` or ``switch``, or in an integrand.
+
+    They are right, or a warning names the line; the warning is there where the side taken is
+    another value than the limit.
+    """
+    for case in attack:
+        with case, warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            rng = case.rng
+            q, exact_q, value = QUOTIENTS[rng.integers(len(QUOTIENTS))]
+            inner, exact_inner, nonzero = INNER[rng.integers(len(INNER))]
+            outer, exact_outer = OUTER[rng.integers(len(OUTER))]
+            way = WAYS[rng.integers(len(WAYS))]
+            places = [*STEPPED, *ONCE, *INTEGRALS]
+            place = places[rng.integers(len(places))]
+            c = float(rng.choice([1.0, 0.5, 2.0] if nonzero else [0.0, 1.0, -2.0]))
+            p = float(rng.uniform(0.5, 2.0))
+            off = float(rng.choice([0.0, 0.0, 0.0, 0.125]))
+            if place is in_integrand:  # whose panels would close in on the point
+                off = 0.0
+            order = int(rng.integers(1, 4))
+
+            def f(
+                x: Any, p: Any = p, way: Any = way, q: Any = q, inner: Any = inner, c: Any = c,
+                value: Any = value + off, outer: Any = outer,
+            ) -> Any:  # fmt: skip
+                return outer(way(q, inner, x, c, value), x, p)
+
+            def exact(
+                x: Any, p: Any = p, q: Any = exact_q, inner: Any = exact_inner, c: Any = c,
+                outer: Any = exact_outer,
+            ) -> Any:  # fmt: skip
+                return outer(q(inner(x, mpmath.mpf(c))), x, mpmath.mpf(p))
+
+            text = f"{place.__name__} {way.__name__} {c=} {order=} {off=}"
+            g: Any = lambda x, f=f, place=place: place(f, x, 0.0625)  # noqa: E731
+            for _ in range(order):
+                g = sg.grad(g)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always", EqualityWarning)
+                try:
+                    found = g(c)
+                except TraceError:  # `in` is not followed in bodies
+                    assert way is by_in, text
+                    case.tally("refused")
+                    continue
+            if any(w.category is EqualityWarning for w in said):
+                case.tally("warned")
+                continue
+            # The integral up to a jump has the derivative of the other side.
+            assert not off or place is at_an_end, f"no warning: {text}"
+            radius = min(0.05, 0.3 * abs(c)) if c else 0.05
+            with mpmath.workdps(40):
+                at, r = mpmath.mpf(c), mpmath.mpf(0.0625)
+                wants = [expected(place, exact, at, k, r, radius) for k in range(1, order + 1)]
+            size = max(abs(w) for w in wants)
+            # At nodes near the point the quotients themselves cancel.
+            limit = (1e-6 if place is in_integrand else 1e-8) * max(float(size), 1.0)
+            assert abs(float(found) - float(wants[-1].real)) <= limit, (
+                f"{found} for {float(wants[-1].real)}: {text} {p=}"
             )

@@ -108,6 +108,69 @@ def test_functions_of_symmetric_matrices(attack: Any) -> None:
                 np.testing.assert_allclose(single, near, rtol=0, atol=3e-4 * sizes[0])
 
 
+#: Ways to write a function of a Hermitian matrix.
+COMPLEX_WAYS: list[Callable[[Any, Any, Any], Any]] = [
+    lambda f, w, v: (v * f(w)) @ v.conj().T,
+    lambda f, w, v: v @ np.diag(f(w)) @ v.conj().T,
+    lambda f, w, v: v @ (np.diag(f(w)) @ np.conj(v).T),
+    lambda f, w, v: v.dot(f(w)[:, None] * v.conj().T),
+    lambda f, w, v: 2.0 * ((v * (0.5 * f(w))) @ v.conj().T),
+    lambda f, w, v: np.conj((np.conj(v) * f(w)) @ v.T),
+    lambda f, w, v: (v * f(w)) @ v.conj().T + (v * w) @ v.conj().T - (v * w) @ v.conj().T,
+]
+
+
+def _hermitian(rng: np.random.Generator, n: int) -> Any:
+    x = rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n))
+    return x + x.conj().T
+
+
+def _precisely_complex(f: Callable[[Any], Any], a: Any, *along: Any) -> Any:
+    with mp.workdps(50):
+        h = mp.mpf(10) ** -10
+
+        def moved(x: Any, rest: Any) -> Any:
+            if not rest:
+                w, q = mp.eighe(x)
+                return q * mp.diag([f(value) for value in w]) * q.H
+            e = h * mp.matrix(rest[0].tolist())
+            return (moved(x + e, rest[1:]) - moved(x - e, rest[1:])) / (2 * h)
+
+        return np.array(moved(mp.matrix(a.tolist()), along).tolist(), complex)
+
+
+@pytest.mark.attack(quick=5, whole=1_000, part=100, judge="mpmath, with 50 digits")
+def test_functions_of_hermitian_matrices(attack: Any) -> None:
+    """Functions by complex eigenvectors in seven ways, at gaps from 0 to 0.1, orders 1 and 2."""
+    for case in attack:
+        with case:
+            rng = case.rng
+            n = int(rng.integers(2, 4))
+            f, exact = ELEMENTS[rng.integers(len(ELEMENTS))]
+            way, a = COMPLEX_WAYS[rng.integers(len(COMPLEX_WAYS))], _matrix(rng, n) + 0j
+            if rng.random() < 0.7:
+                q = np.linalg.qr(_hermitian(rng, n))[0]
+                a = q @ a @ q.conj().T
+                a = 0.5 * (a + a.conj().T)
+            e, e2, g = _hermitian(rng, n), _hermitian(rng, n), _hermitian(rng, n)
+
+            def whole(a: Any, f: Any = f, way: Any = way) -> Any:
+                return way(f, *np.linalg.eigh(a))
+
+            def weighted(a: Any, g: Any = g, whole: Any = whole) -> Any:
+                return np.sum(g * whole(a)).real
+
+            first = _precisely_complex(exact, a, e)
+            second = _precisely_complex(exact, a, e, e2)
+            sizes = np.abs(first).max(), np.abs(second).max()
+            found = sg.jvp(whole, (a,), (e,))[1]
+            np.testing.assert_allclose(found, first, rtol=0, atol=1e-12 * sizes[0])
+            pulled = np.sum(sg.grad(weighted)(a) * e).real
+            assert abs(pulled - np.sum(g * first).real) < 1e-11 * sizes[0]
+            turned = np.sum(sg.hvp(weighted, (a,), (e2,)) * e).real
+            assert abs(turned - np.sum(g * second).real) < 1e-8 * sizes[1]
+
+
 #: Functions that have no derivative where values are equal, each for itself.
 SINGLE: list[Callable[[Any, Any], Any]] = [
     lambda w, v: w[0],

@@ -6,7 +6,7 @@ from ._bisection import INSTEAD
 from ._body_merging import with_one_body
 from ._build import build_branch, build_count, build_scan, build_while, close, refuse_leaks
 from ._cleanup import inlined, tidy
-from ._custom_rules import ByPullback, ByTangent, Slopes, build_custom
+from ._custom_rules import CUSTOM, ByPullback, ByTangent, Slopes, build_custom
 from ._fields import Branch, Loop, project, result
 from ._records import BRANCH, LOOP, RESULT, TAPE
 from ._reroll import rerolled

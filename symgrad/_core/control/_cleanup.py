@@ -15,6 +15,7 @@ from ..graph import Body, Literal, Node, apply, rebuilt, remade, topological
 from ..op import PROJECTIONS, Bodied
 from ..rewrite import rewrite
 from ..trace import substitute
+from ._custom_rules import CUSTOM
 from ._fields import Branch, Loop, pick, project
 
 
@@ -30,20 +31,26 @@ def tidy(outputs: Sequence[Node]) -> list[Node]:
 # ---------------------------------------------------------------- branches
 
 
-def inlined(outputs: Sequence[Node]) -> list[Node]:
-    """Put the body of a branch whose number is known in the place of its results."""
+def inlined(outputs: Sequence[Node], rules: bool = False) -> list[Node]:
+    """Put the body of a branch whose number is known in the place of its results.
+
+    ``rules``: whether functions with a derivative rule of the user's stay, since derivatives are
+    still to be taken.
+    """
     chosen: dict[Node, list[Node]] = {}
 
     def change(node: Node, operands: tuple[Node, ...]) -> Node | None:
         if node.op.kind in PROJECTIONS and node.operands[0] in chosen:
             result: Node = chosen[node.operands[0]][node.params["index"]]
             return result
+        if rules and node.op is CUSTOM:
+            return None
         if node.op.kind == "branch" and not node.params.get("kept", False):
             index = operands[0]
             if isinstance(index, Literal):
                 body = node.params["bodies"][int(index.value)]
                 swap = dict(zip(body.inputs, operands[1:], strict=True))
-                chosen[node] = inlined(substitute(body.outputs, swap))
+                chosen[node] = inlined(substitute(body.outputs, swap), rules)
         return None
 
     return rebuilt(outputs, change)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,16 @@ from ...errors import UnsupportedError
 from ..graph import Node, rebuilt, topological
 from ..op import PROJECTIONS, Bodied
 from ..trace import Examples, Traced, as_node, substitute
+from ._custom_rules import CUSTOM
 from ._fields import Branch, Loop
 
 #: Most nodes that loops are written out to.
 LARGEST = 20_000
 
 
-def straight(outputs: Sequence[Node], examples: Examples) -> list[Node]:
+def straight(
+    outputs: Sequence[Node], examples: Examples, only: Collection[Node] | None = None
+) -> list[Node]:
     """Return ``outputs`` without loops and branches.
 
     Parameters
@@ -26,6 +29,10 @@ def straight(outputs: Sequence[Node], examples: Examples) -> list[Node]:
         The nodes of a traced function, before any derivative.
     examples:
         The values by which conditions are decided, which it then notes.
+    only:
+        Which loops and branches are written out, with all those in them; None for all. If it is
+        given, derivatives are still to be taken: functions with a rule of the user's stay, and of
+        branches on comparisons for equality both sides are written out.
 
     Raises
     ------
@@ -34,20 +41,23 @@ def straight(outputs: Sequence[Node], examples: Examples) -> list[Node]:
     """
     if not any(isinstance(n.op, Bodied) for n in topological(outputs)):
         return list(outputs)
-    return _Writer(examples).written(outputs)
+    return _Writer(examples, rules=only is not None).written(outputs, only)
 
 
 class _Writer:
-    def __init__(self, examples: Examples) -> None:
-        self.examples, self.count = examples, 0
+    def __init__(self, examples: Examples, rules: bool) -> None:
+        self.examples, self.rules, self.count = examples, rules, 0
 
-    def written(self, outputs: Sequence[Node]) -> list[Node]:
+    def written(self, outputs: Sequence[Node], only: Collection[Node] | None = None) -> list[Node]:
         results: dict[Node, list[Any]] = {}
 
         def change(node: Node, operands: tuple[Node, ...]) -> Any:
-            if node.op.kind in PROJECTIONS:
+            if node.op.kind in PROJECTIONS and node.operands[0] in results:
                 return results[node.operands[0]][node.params["index"]]
-            if not isinstance(node.op, Bodied):
+            if not isinstance(node.op, Bodied) or (self.rules and node.op is CUSTOM):
+                return None
+            stacked = any(isinstance(x, list) for x in operands)  # rows of one written out
+            if only is not None and node not in only and not stacked:
                 return None
             write = self.loop if node.op.kind == "loop" else self.branch
             results[node] = write(node, operands)
@@ -75,8 +85,24 @@ class _Writer:
 
     def branch(self, node: Node, operands: Sequence[Node]) -> list[Node]:
         branch = Branch(operands[0], tuple(operands[1:]), node.params["bodies"])
+        if self.rules and not self.examples.compared.isdisjoint(topological([branch.index])):
+            return self.both(branch)
         chosen = branch.bodies[int(self.decided(branch.index, node))]
         return self.inlined(chosen.inputs, chosen.outputs, branch.operands)
+
+    def both(self, branch: Branch) -> list[Node]:
+        """Return the results of a branch on a comparison for equality, with all its sides.
+
+        Whether another side continues the one that is taken is asked later.
+        """
+        sides = [self.inlined(b.inputs, b.outputs, branch.operands) for b in branch.bodies]
+        index, found = Traced(branch.index), []
+        for *others, last in zip(*sides, strict=True):
+            value = Traced(last)
+            for k, other in reversed([*enumerate(others)]):
+                value = np.where(index == k, Traced(other), value)
+            found.append(value.node)
+        return found
 
     def loop(self, node: Node, operands: Sequence[Any]) -> list[Any]:
         loop = Loop.of(node)

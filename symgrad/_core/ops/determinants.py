@@ -178,15 +178,47 @@ def _second(a: Any, factors: Any, e: Any, y: Any, f: Any) -> Any:
     """Return the derivative of a change ``y`` along ``e`` by the matrix, along ``f``.
 
     That is of ``(sum(c*e)*c - c @ e.T @ c)/det``, for cofactors c: the third derivative of the
-    determinant, which is symmetric in e and f.
+    determinant, which is symmetric in e and f. Near singular matrices it is computed from
+    singular values instead, whose products have no quotient.
     """
 
     def inner(p: Any, q: Any) -> Any:
         return np.sum(p * q, axis=(-2, -1))[..., None, None]
 
+    n = a.shape[-1]
+    if 0 in a.shape:
+        return np.zeros_like(a)
+    u, s, vh = svd_parts(SVD(a, wide=False, full=False), n, n, n, False)
+    sign = lu_sign(LU(u)) * lu_sign(LU(vh))
+    singular = s[..., -1] <= float(np.finfo(a.dtype).eps) ** 0.25 * s[..., 0]
+    det = np.where(singular, 1.0, DET(a, factors))[..., None, None]
     c, moved, et = COFACTORS(a, factors), _along(a, factors, f), np.swapaxes(e, -1, -2)
     total = inner(moved, e) * c + inner(c, e) * moved - moved @ et @ c - c @ et @ moved
-    return (total - inner(c, f) * y) / DET(a, factors)[..., None, None]
+    regular = (total - inner(c, f) * y) / det
+    both = _twice_changed(unit_like(a), u, s, vh, sign, e, f)
+    return np.where(singular[..., None, None], both, regular)
+
+
+def _twice_changed(one: Any, u: Any, s: Any, vh: Any, sign: Any, e: Any, f: Any) -> Any:
+    """Return the second derivative of the cofactors of ``u @ diag(s) @ vh`` along e and f.
+
+    The third derivative of a determinant, at a diagonal matrix, is the sum over three different
+    rows i, j, k of the determinant of the rows i of a first change, j of a second, k of a third one
+    within these columns, times the product of all other elements.
+    """
+    m, n = (adjoint(u) @ x @ adjoint(vh) for x in (e, f))
+    i, j, k = one[..., :, :, None, None], one[..., :, None, :, None], one[..., :, None, None, :]
+    rest = np.prod(np.where((i + j + k) != 0, 1.0, s[..., :, None, None, None]), axis=-4)
+    same = one[..., :, :, None] + one[..., :, None, :] + one[..., None, :, :]
+    rest = np.where(same != 0, 0.0, rest)
+    p, q = (np.diagonal(x, axis1=-2, axis2=-1) for x in (m, n))
+    own = np.einsum("...ijk,...i,...j->...k", rest, p, q)
+    own = own - np.einsum("...ijk,...ij,...ji->...k", rest, m, n)
+    found = one * own[..., None, :]
+    for x, d, z in ((m, p, n), (n, q, m)):
+        cycle = np.einsum("...ijk,...ik,...ji->...kj", rest, x, z)
+        found = found + cycle - np.einsum("...ijk,...i,...jk->...kj", rest, d, z)
+    return sign[..., None, None] * (u @ found @ vh)
 
 
 def _change_vjp(ct: Any, y: Any, a: Any, factors: Any, e: Any) -> Any:
@@ -211,7 +243,7 @@ COFACTOR_CHANGE: ArrayOp = define(
         helpers=(cofactor_change,)),
     Evidence(exact=Exact(exactly.cofactor_change, reads=(0, 2))),
     Words("derivative of cofactors along the last operand, the second one of determinants",
-        convention="its own derivative by a singular matrix is nan"),
+        convention="its own second derivative by a singular matrix is nan"),
 )  # fmt: skip
 
 

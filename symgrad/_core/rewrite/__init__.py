@@ -9,7 +9,7 @@ from typing import Any
 
 from ..base.fork_safety import cached_property
 from ..base.state import at, now, within
-from ..graph import Literal, Node, apply, topological
+from ..graph import Literal, Node, also_compared, apply, topological
 from ..op import registry
 from ._cancellation import IDENTITIES, INDEX, Identity
 from ._formulas import FORMULAS, SHORTCUTS, index, shortcuts
@@ -80,6 +80,7 @@ def rewrite(
                 pairs[type(result), first, second] = result
             if result is not node:
                 new[node] = result
+    also_compared(new)
     return [new.get(x, x) for x in outputs]
 
 

@@ -20,13 +20,16 @@ A node without spectral labels is such a sum as a whole if each spectral label t
 belongs to two factors of vectors (a projection) or to none (a trace). Its derivatives by the matrix
 go past v and w.
 
+Complex vectors come as real and imaginary parts. A part of a projection is no function of the
+matrix, since vectors may have any phase: such sums wait for those with the other parts.
+
 Source: N. J. Higham, Functions of Matrices, SIAM 2008, theorem 3.11 and corollary 3.12.
 """
 
 from __future__ import annotations
 
 import string
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -44,8 +47,8 @@ from ..trace import Traced, as_node, partials
 from ._matcher import Way, equal_to
 
 OPS = registry.ops
-SYMMETRIC, SINGULAR = "Eigh", "SVD"
-DECOMPOSITIONS = (SYMMETRIC, SINGULAR)
+SYMMETRIC, SINGULAR, HERMITIAN = "Eigh", "SVD", "ComplexEigh"
+DECOMPOSITIONS = (SYMMETRIC, SINGULAR, HERMITIAN)
 #: Sums of more terms, products of more factors are not looked at.
 MOST_TERMS, MOST_FACTORS = 8, 24
 
@@ -92,7 +95,7 @@ class Base(NamedTuple):
     node, matrix:
         What is read, and the decomposition.
     side:
-        Of vectors "left" or "right"; None of values.
+        Of vectors "left" or "right", or of complex ones "real" or "imag"; None of values.
     place:
         The axis along which values are counted.
     more:
@@ -118,6 +121,31 @@ def _read_from(node: Node, matrix: Node) -> Base | None:
         return Base(node, matrix, None, node.ndim - 1)
     if rows[:2] == (1, 1) and rows[2] == n and columns[2] is not None:
         return Base(node, matrix, "left", node.ndim - 2)
+    return None
+
+
+def _read_from_pairs(node: Node) -> Base | None:
+    """Return what is read from real eigenvalues above complex eigenvectors, in pairs."""
+    if node.op.name != "Slice":
+        return None
+    [x] = node.operands
+    if x.op.name == HERMITIAN:  # rows and part at once
+        matrix, (*lead, rows, columns, part) = x, node.params["region"]
+    elif x.op.name == "Slice" and x.operands[0].op.name == HERMITIAN:
+        [matrix] = x.operands
+        (*all_of, part), (*lead, rows, columns) = x.params["region"], node.params["region"]
+        if not all(_whole(r, d) for r, d in zip(all_of, matrix.shape, strict=False)):
+            return None
+    else:
+        return None
+    n = matrix.shape[-2]
+    whole = all(_whole(r, d) for r, d in zip(lead, matrix.shape, strict=False))
+    if not whole or part[2] is not None or not _whole(columns, n):
+        return None
+    if rows[0] == 0 and rows[2] is None and part[0] == 0:
+        return Base(node, matrix, None, node.ndim - 1)
+    if rows[:2] == (1, 1) and rows[2] == n:
+        return Base(node, matrix, "imag" if part[0] else "real", node.ndim - 2)
     return None
 
 
@@ -222,7 +250,8 @@ class Analysis:
         self.decompositions = frozenset(
             x for x in order
             if x.op.name in DECOMPOSITIONS and x not in fixed and x.dtype.kind == "f"
-            and 1 not in x.operands[0].shape[-2:]
+            and 1 not in (x.operands[0].shape[:-1] if x.op.name == HERMITIAN
+                          else x.operands[0].shape)[-2:]
         )  # fmt: skip
         #: They, and what is made of them.
         self.behind: set[Node] = set(self.decompositions)
@@ -236,7 +265,7 @@ class Analysis:
                 continue
             if form is None:
                 continue
-            if self.spectral(form.axes):
+            if self.spectral(form.axes) or not self._whole(form):
                 self.forms[node] = form
             else:  # from here on a number like any other
                 self.sums[node] = form
@@ -303,6 +332,55 @@ class Analysis:
         found = dict.fromkeys(self.at(s) for s in axes if self.matrix(s) is not None)
         return [s for s in found if s is not None]
 
+    def _whole(self, form: Form) -> bool:
+        """Tell whether a sum has no part of a projection: a real one alone, of complex vectors.
+
+        A projection ``v @ v.conj().T`` is the same for vectors of any phase, neither part of v is.
+        So with each product of two real parts there is that of the imaginary parts, and with each
+        of an imaginary and a real part that of the other two, with the other sign.
+        """
+        counts: dict[Any, dict[tuple[str, ...], float]] = {}
+        for term in form.terms:
+            sides, key = self._phased(term, form.axes)
+            if sides:
+                own = counts.setdefault(key, {})
+                own[sides] = own.get(sides, 0.0) + term.sign
+        return all(
+            own.get(("real", "real"), 0.0) == own.get(("imag", "imag"), 0.0)
+            and own.get(("real", "imag"), 0.0) == -own.get(("imag", "real"), 0.0)
+            and all(len(sides) == 2 for sides in own)
+            for own in counts.values()
+        )
+
+    def _phased(self, term: Term, out: Labels) -> tuple[tuple[str, ...], Any]:
+        """Return which parts of complex vectors a term has, and all else that it is made of."""
+        vectors = []
+        for f in term.factors:
+            if f.kind == "vectors":
+                steps, node = [], f.node
+                while node not in self.bases and len(node.operands) == 1:
+                    steps.append((node.op.name, node.items))
+                    [node] = node.operands
+                base = self.bases.get(node)
+                if base is None or base.side not in ("real", "imag"):
+                    continue
+                vectors.append((base.side, tuple(steps), base.matrix, f.axes))
+        rest = sorted(
+            (f for f in term.factors if f.kind != "vectors"),
+            key=lambda f: (f.kind, id(f.node), f.inverse),
+        )
+        names: dict[Label, int] = {}
+
+        def named(axes: Labels) -> tuple[int, ...]:
+            return tuple(names.setdefault(s, len(names)) for s in self.settled(axes))
+
+        named(out)
+        key: list[Any] = [(f.kind, f.node, f.inverse, named(f.axes)) for f in rest]
+        # Labels that vectors alone have come last, in the order of what is known of the others.
+        vectors.sort(key=lambda v: [names.get(s, len(names)) for s in self.settled(v[3])])
+        key += [(steps, matrix, named(axes)) for _, steps, matrix, axes in vectors]
+        return tuple(side for side, *_ in vectors), tuple(key)
+
     # ------------------------------------------------ forms
 
     def _form(self, node: Node) -> Form | None:
@@ -329,6 +407,8 @@ class Analysis:
             Term(t.sign, tuple(f._replace(axes=self.settled(f.axes)) for f in t.factors))
             for t in found.terms
         )
+        # The imaginary part of what is real is 0: of a diagonal matrix of eigenvalues.
+        terms = tuple(t for t in terms if not _vanishes(t)) or terms[:1]
         if len(terms) > MOST_TERMS or any(len(t.factors) > MOST_FACTORS for t in terms):
             raise Other
         return Form(axes, terms)
@@ -344,6 +424,9 @@ class Analysis:
             if base is None:
                 raise Other
             self.bases[node] = base
+        pairs = _read_from_pairs(node) if node.op.name == "Slice" else None
+        if pairs is not None and pairs.matrix in self.decompositions:
+            self.bases[node] = pairs
         if node not in self.bases:
             return None
         base = self.bases[node]
@@ -499,6 +582,17 @@ def _part(factor: Factor, label: int, entry: Any, new: Label) -> Factor:
     return factor._replace(node=part, axes=axes)
 
 
+def _vanishes(term: Term) -> bool:
+    """Tell whether a factor is 0."""
+    for f in term.factors:
+        node = f.node
+        while f.kind == "data" and node.op.name == "Broadcast":
+            [node] = node.operands
+        if f.kind == "data" and isinstance(node, Literal) and node.value == 0 and not f.inverse:
+            return True
+    return False
+
+
 def _signed(terms: Iterable[Term], sign: float) -> tuple[Term, ...]:
     return tuple(t._replace(sign=sign * t.sign) for t in terms)
 
@@ -564,6 +658,8 @@ def _product_way(analysis: Analysis, node: Node, barred: frozenset[Node]) -> Way
         return None
     matrix = analysis.matrix(k)
     assert matrix is not None
+    if matrix.op.name == HERMITIAN:
+        return None
     y = Traced(matrix)
     rows = y[..., 1:, :]
     with within(simplify=None):
@@ -601,6 +697,15 @@ def _found(analysis: Analysis, node: Node, form: Form, barred: frozenset[Node]) 
         try:
             with within(simplify=None):  # the matrix stays a step of it
                 other = _dilated(node, matrix, form.axes, terms)
+        except Other:
+            return None
+        return equal_to(other, (matrix.operands[0], *rest))
+    if matrix.op.name == HERMITIAN:
+        if any(len(term.pairs) > 1 for term in terms):
+            return None
+        try:
+            with within(simplify=None):  # the matrix stays a step of it
+                other = _doubled(node, matrix, terms)
         except Other:
             return None
         return equal_to(other, (matrix.operands[0], *rest))
@@ -805,17 +910,29 @@ class _Product:
                 found.append((not pair, whole))
         return found
 
-    def dilated(self, w: Any, sides: Mapping[str, Any], sign: Any) -> Labelled:
-        """Return the term with other values and vectors, of which half have the other sign."""
+    def with_others(
+        self, w: Any, sides: Mapping[str, Any], sign: Any, weight: Callable[[set[str | None]], Any]
+    ) -> Labelled:
+        """Return the term with other values and vectors.
+
+        Parameters
+        ----------
+        w:
+            The values.
+        sides:
+            The vectors of each side.
+        sign:
+            Of the values; 0 for those at whose place functions are not looked at.
+        weight:
+            By what products are weighted with vectors of these sides: of none in a trace.
+        """
         analysis, places, parts = self.analysis, {}, []
-        some = np.abs(sign)
         for k, pair in self.pairs.items():
             batch = self.batches[k]
             own = [self._base_axes(analysis, f) for f in pair]
             for f, (base, _) in zip(pair, own, strict=True):
                 parts.append(self._of_side(f, base, sides))
-            odd = len({base.side for base, _ in own}) == 2
-            parts.append(Labelled(sign if odd else some if pair else 0.5 * some, (k,)))
+            parts.append(Labelled(weight({base.side for base, _ in own}), (k,)))
             places[k] = mapped(
                 lambda c, w: np.where(c == 0, 1.0, c * w), Labelled(sign, (k,)),
                 Labelled(np.reshape(w, _squeezed(w.shape)), (*batch, k)),
@@ -1011,11 +1128,53 @@ def _dilated(node: Node, matrix: Node, axes: Labels, terms: Sequence[_Product]) 
     if q is not None:
         tall = "left" if matrix.params["wide"] is False else "right"
         sides[tall] = q @ sides[tall]
+    some = np.abs(sign)
+
+    def weight(sides: set[str | None]) -> Any:
+        return sign if len(sides) == 2 else some if sides else 0.5 * some
+
+    return _total(node, [(term, term.with_others(w, sides, sign, weight)) for term in terms])
+
+
+def _total(node: Node, parts: Iterable[tuple[_Product, Labelled]]) -> Node:
+    """Return the sum of terms in the shape of a node."""
     total: Any = 0.0
-    for term in terms:
-        part = term.dilated(w, sides, sign)
+    for term, part in parts:
         total = total + (part.value if term.sign == 1.0 else term.sign * part.value)
     return as_node(np.reshape(total, Traced(node).shape))
+
+
+# ---------------------------------------------------------------- Hermitian matrices
+
+# The symmetric matrix [[A, -B], [B, A]] has the eigenvalues of A + iB twice, with the vectors
+# x above y and -y above x for each x + iy. A function of it is [[re, -im], [im, re]] of that of
+# the Hermitian matrix, so a sum of products of two parts of vectors is half of that over all of
+# its vectors, if vectors of another phase have the same sum.
+
+
+def _doubled(node: Node, matrix: Node, terms: Sequence[_Product]) -> Node:
+    """Return a sum over eigenvalues of a Hermitian matrix as one over those of a symmetric one."""
+    pairs = Traced(matrix.operands[0])
+    re, im = (np.swapaxes(x, -1, -2) for x in (pairs[..., 0], pairs[..., 1]))
+    re, im = _hermitian(re, 1.0), _hermitian(im, -1.0)
+    whole = np.concatenate(
+        [np.concatenate([re, -im], axis=-1), np.concatenate([im, re], axis=-1)], axis=-2
+    )
+    w, v = np.linalg.eigh(whole)
+    n, ones = re.shape[-1], iota(2 * re.shape[-1], re) * 0 + 1.0
+    sides, half = {"real": v[..., :n, :], "imag": v[..., n:, :]}, 0.5 * ones
+    parts = ((term, term.with_others(w, sides, ones, lambda _: half)) for term in terms)
+    return _total(node, parts)
+
+
+def _hermitian(x: Any, sign: float) -> Any:
+    """Return a part of a matrix as its lower triangle says, and its change as both do."""
+    both = 0.5 * (x + sign * np.swapaxes(x, -1, -2))
+    own = np.tril(x, -1)
+    own = own + sign * np.swapaxes(own, -1, -2)
+    if sign > 0:
+        own = own + np.tril(x) * unit_like(x)
+    return both + OPS["StopGradient"](own - both)
 
 
 # ---------------------------------------------------------------- divided differences

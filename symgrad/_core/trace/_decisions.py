@@ -199,7 +199,27 @@ def noted_equality(value: Any, frame: FrameType) -> None:
     if frame.f_globals.get("__name__") == _NAMESPACE and frame.f_back is not None:
         frame = frame.f_back
     if not is_internal(frame.f_code):
-        examples.compared.add(value.node)
+        _compares(examples, value.node)
+
+
+def _compares(examples: Examples, node: Node) -> None:
+    """Note a comparison for equality, and its negation, which ``not`` makes of it."""
+    examples.compared.add(node)
+    ops = registry.ops
+    other = {ops["Equal"]: ops["NotEqual"], ops["NotEqual"]: ops["Equal"]}.get(node.op)
+    if other is not None:
+        examples.compared.add(apply(other, node.operands, node.items, node.shape, node.dtype))
+
+
+def truth_of(value: Any) -> Any:
+    """Return the truth value that is asked of a traced number: whether it is not equal to 0."""
+    if value.dtype == bool:
+        return value
+    found = np.not_equal(value, 0)
+    examples: Examples | None = now().examples
+    if examples is not None and value.dtype.kind == "f":
+        _compares(examples, found.node)
+    return found
 
 
 def share(stand_in: Node, node: Node) -> None:

@@ -459,7 +459,16 @@ SET_ASIDE = {
     "Expn": "SciPy warns of orders that are not whole",
     "LogNdtr": "far to the right SciPy's loses digits, and the rounding of x is magnified",
     **dict.fromkeys(
-        ("JvByOrder", "YvByOrder", "IvByOrder", "IveByOrder", "KvByOrder", "KveByOrder"),
+        (
+            "JvByOrder",
+            "YvByOrder",
+            "IvByOrder",
+            "IveByOrder",
+            "KvByOrder",
+            "KveByOrder",
+            "StruveByOrder",
+            "ModStruveByOrder",
+        ),
         "exact in units of the function itself, which is far larger at some edges",
     ),
     "Sinc": "at whole numbers of single precision it is what rounding pi*x leaves",
