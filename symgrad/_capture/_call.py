@@ -28,7 +28,7 @@ from .._core.trace import (
 from ..errors import SymgradError
 from ._comparison import Comparison, as_datum, key_of
 from ._locations import Read, Walk
-from ._reads import SMALL
+from ._reads import LARGE, SMALL
 from ._user_code import is_read, users_class
 from ._watch import Callers
 
@@ -64,6 +64,12 @@ class Reading:
             if r.how == "data" and r.text in free
             and (r.text in walk.assigned.numbers or _is_free(r, level, loose))
         ]  # fmt: skip
+        #: Which of the data are arrays of which the numbers may be known instead.
+        self.arrays = {
+            k for k, text in enumerate(self.data)
+            if type(x := walk.reads[text].value) is np.ndarray and x.nbytes <= LARGE
+            and text not in walk.assigned.numbers
+        }  # fmt: skip
         fetched = set(self.data)
         compared = [r for r in walk.reads.values() if r.text not in fetched]
         self.compared = {r.text: key_of(r) for r in compared}

@@ -34,6 +34,7 @@ from .._core.runtime import MISS
 from .._core.trace import (
     NUMBERS,
     Left,
+    PlacesError,
     Traced,
     argument_name,
     flatten_traced,
@@ -68,6 +69,9 @@ OWN_CHANGES = 8
 #: beyond these most places in all of them together: closures of closures read hundreds.
 KEPT, ALWAYS, PLACES = 256, 8, 2048
 
+#: So often index data may be others before they are data again, at the price of longer programs.
+MOVES = 4
+
 #: So many places are compared one by one because numbers were asked of them.
 FEW = 8
 
@@ -94,6 +98,8 @@ class Way(NamedTuple):
         Whether NumPy's names mean symgrad's, and in which installed packages, too.
     compared:
         What does not become an argument, as numbers are asked of it.
+    indices:
+        Arrays that do not, as loops take places from them one by one.
     sized:
         Whether ``len(x)`` is a size; None where that was in vain.
     """
@@ -103,6 +109,12 @@ class Way(NamedTuple):
     packages: frozenset[str]
     compared: frozenset[str]
     sized: bool | None
+    indices: frozenset[str] = frozenset()
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """All that is compared, though it could be an argument."""
+        return self.compared | self.indices
 
 
 class Captures:
@@ -126,6 +138,9 @@ class Captures:
         self.way = self._before = Way(ALL, False, NONE, frozenset(), False)
         self._known = NONE
         self.needed: set[int] = set()
+        self.places: set[int] = set()
+        #: How often index data that a trace has the numbers of were others, by their places.
+        self._moves: Counter[str] = Counter()
         self._floats: dict[str, Any] = {}
         self._loose: set[str] = set()
         self._opaque: frozenset[CodeType] = frozenset()
@@ -200,13 +215,29 @@ class Captures:
         walk = self._with_type_tests(walk)
         if frozen:
             level = NOTHING
-        reading = Reading(walk, level, self._loose, self.way.compared, costly=not frozen)
+        reading = Reading(walk, level, self._loose, self.way.numbers, costly=not frozen)
+        if not frozen and (moving := self._moving(reading)):
+            self.way = self.way._replace(indices=self.way.indices - moving)
+            reading = Reading(walk, level, self._loose, self.way.numbers, costly=True)
         if not frozen:
             self._warn_of_changes(reading, walk)
         # In one step: of threads that look at the same time, one gives the state its number.
         reading.number = self._states.setdefault(reading.key, next(_numbers))
         self._enter(reading, frozen)
         return reading
+
+    def _moving(self, reading: Reading) -> set[str]:
+        """Return the index data that are others too often for their numbers to be known."""
+        for known in self._readings[:1]:
+            self._moves.update(
+                text for text in self.way.indices
+                if reading.compared.get(text) != known.compared.get(text)
+            )  # fmt: skip
+        return {text for text in self.way.indices if self._moves[text] > MOVES}
+
+    def indices(self, reading: Reading) -> frozenset[int]:
+        """Return which data are arrays whose numbers may be known, as places come from them."""
+        return frozenset(k for k in reading.arrays if self._moves[reading.data[k]] <= MOVES)
 
     def _with_type_tests(self, walk: Walk) -> Walk:
         """Have packages adapted that decide by exact types, and return what is read then."""
@@ -308,7 +339,7 @@ class Captures:
         if found is None or found.made <= self._assigned.made:
             return reading
         self._assigned = self._assigned._replace(made=self._assigned.made | found.made)
-        new = Reading(self._walk(), reading.level, self._loose, self.way.compared, costly=False)
+        new = Reading(self._walk(), reading.level, self._loose, self.way.numbers, costly=False)
         if new.data != reading.data:
             return reading
         new.number = reading.number
@@ -320,7 +351,7 @@ class Captures:
 
     def _moved(self, reading: Reading, walk: Walk) -> tuple[Reading, list[str], bool]:
         """Return the state after a trace, what is another there, and whether others did that."""
-        after = Reading(walk, reading.level, self._loose, self.way.compared, costly=False)
+        after = Reading(walk, reading.level, self._loose, self.way.numbers, costly=False)
         known = after.compared
         changed, by_others = [], False
         by_name = bool(walk.known & SETTING)
@@ -363,6 +394,10 @@ class Captures:
         way = self.way
         if isinstance(error, TouchedError):
             self._readings = []
+            return True
+        if isinstance(error, PlacesError):
+            used = {reading.data[k] for k in self.places}
+            self.take(way._replace(indices=way.indices | used))
             return True
         if way.sized:
             self.without_sizes()

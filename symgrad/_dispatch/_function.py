@@ -29,6 +29,7 @@ from .._core.trace import (
     EnclosedError,
     Examples,
     Graph,
+    PlacesError,
     Signature,
     Traced,
     Tree,
@@ -403,13 +404,15 @@ class Function(Foreign, Travels, Generic[P, R]):
             recall = self._recall(signature, names, captures.way.sized is True) if kernel else None
             try:
                 with within(promised=promised, callback=captures.called_later), apart(promised):
-                    examples = Examples(inputs, concrete, given.read)
-                    captures.needed = examples.needed
+                    examples = Examples(inputs, concrete, given.read, captures.indices(reading))
+                    captures.needed, captures.places = examples.needed, examples.places
                     watch = None if recall is None else captures.unless_assigning(recall.watch)
                     drawn = [*reading.generators, *generators_among(leaves)]
                     advances = told_of_advances(reading.iterators, reading.codes)
                     with no_draws(drawn, reading.codes), advances:
                         graph = trace(body, signature, given.sizes, names, examples, watch)
+                    if examples.places:  # the traced code has caught the error
+                        raise PlacesError
             except RecalledError as found:
                 again = functools.partial(trace, body, signature, given.sizes, names)
                 made: Specialization = Recalled(found.known, again, signature, threads)

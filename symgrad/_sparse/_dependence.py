@@ -5,6 +5,7 @@ A matrix of truth values is carried from the inputs to the outputs, through a lo
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -44,6 +45,9 @@ class _Found:
         self.starts = np.cumsum([0, *self.widths[: self.inputs]])
         self.rows = np.cumsum([0, *self.heights[: self.outputs]])
         self.ends = {end.target: end for end in structure.ends}
+        self.places: defaultdict[int, list[Places]] = defaultdict(list)
+        for p in structure.places:
+            self.places[p.target].append(p)
         self.bodies = [[_Found(body, sizes) for body in few] for few in structure.bodies]
         self._last: tuple[tuple[int, ...], Any] | None = None
 
@@ -70,24 +74,43 @@ class _Found:
             if j < self.inputs:
                 place = np.arange(width)
                 return self._entries(width, place, self.starts[j] + place)
-            return total(self.outputs + j - self.inputs, beyond)
+            return totals[self._key(self.outputs + j - self.inputs, beyond)]
 
         def total(k: int, beyond: bool) -> Any:
-            beyond = beyond and k not in self.structure.barriers
-            if (k, beyond) not in totals:
-                end = self.ends.get(k)
-                found = self._entries(self.heights[k], (), ())
-                if end is not None:
-                    found = self._behind(end, at, source)
-                for p in self.structure.places:
-                    if p.target == k:
-                        one = self._placed(p, at)
-                        found = found + one @ source(p.source, self.widths[p.source], beyond)
-                totals[k, beyond] = found
-            return totals[k, beyond]
+            end = self.ends.get(k)
+            found = self._entries(self.heights[k], (), ())
+            if end is not None:
+                found = self._behind(end, at, source)
+            for p in self.places[k]:
+                found = found + self._placed(p, at) @ source(
+                    p.source, self.widths[p.source], beyond
+                )
+            return found
 
-        outputs = [total(k, beyond) for k in range(self.outputs)]
-        return stacked([self._entries(0, (), ()), *outputs])
+        keys = [self._key(k, beyond) for k in range(self.outputs)]
+        waiting = keys[::-1]
+        while waiting:
+            key = waiting[-1]
+            missing = [x for x in self._before(*key) if x not in totals]
+            if key not in totals and missing:
+                waiting += missing
+                continue
+            waiting.pop()
+            if key not in totals:
+                totals[key] = total(*key)
+        return stacked([self._entries(0, (), ()), *(totals[key] for key in keys)])
+
+    def _key(self, target: int, beyond: bool) -> tuple[int, bool]:
+        """Return which entries of a target are asked for: what a barrier has is all behind one."""
+        return target, beyond and target not in self.structure.barriers
+
+    def _before(self, target: int, beyond: bool) -> list[tuple[int, bool]]:
+        """Return which entries those of a target are made of."""
+        end = self.ends.get(target)
+        read = [(p.source, beyond) for p in self.places[target]]
+        read += [(j, False) for j in (() if end is None else end.sources) if j is not None]
+        first = self.outputs - self.inputs
+        return [self._key(first + j, behind) for j, behind in read if j >= self.inputs]
 
     def _entries(self, height: int, rows: Any, cols: Any) -> Any:
         return entries(rows, cols, (height, int(self.starts[-1])))

@@ -111,14 +111,19 @@ class Structure:
     def leads_on(self) -> bool:
         """Whether an output depends on one of the barriers."""
         outputs, inputs = self.counts
-        reached = set(range(outputs))
-        while not reached & self.barriers:
-            more = {outputs + p.source - inputs for p in self.places
-                    if p.target in reached and p.source >= inputs}  # fmt: skip
-            if more <= reached:
-                return False
-            reached |= more
-        return True
+        read: dict[int, list[int]] = {}
+        for p in self.places:
+            if p.source >= inputs:
+                read.setdefault(p.target, []).append(outputs + p.source - inputs)
+        reached, waiting = set(range(outputs)), list(range(outputs))
+        while waiting:
+            target = waiting.pop()
+            if target in self.barriers:
+                return True
+            more = [x for x in read.get(target, ()) if x not in reached]
+            reached.update(more)
+            waiting += more
+        return False
 
     def every(self) -> Iterator[Places]:
         """Yield all places, those in bodies behind a structure's own."""

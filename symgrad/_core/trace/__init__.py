@@ -11,7 +11,7 @@ from ._compiled_calls import compiled_call, instead_of_compiled, is_compiled
 from ._complex import Complex, flatten_traced, is_complex, to_complex
 from ._complex_ops import bind_complex
 from ._constants import known_number, known_value, known_values
-from ._decisions import EnclosedError, Examples, attempt, decided, truth_of
+from ._decisions import EnclosedError, Examples, PlacesError, attempt, decided, truth_of
 from ._function import (
     Graph,
     Left,

@@ -8,7 +8,8 @@ call whose arguments break one is traced anew.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -16,7 +17,16 @@ import numpy as np
 
 from ..base.sizes import hint
 from ..base.state import now
-from ..graph import Input, Literal, Node, apply, is_internal, leaf_value, topological
+from ..graph import (
+    Input,
+    Literal,
+    Node,
+    apply,
+    element_count,
+    is_internal,
+    leaf_value,
+    topological,
+)
 from ..op import Bodied, registry
 
 #: Concretizes a parameter: sizes become numbers, bodies become callable.
@@ -28,6 +38,21 @@ _NAMESPACE = f"{__package__}._namespace"
 
 class EnclosedError(Exception):
     """A function that is called while another is traced uses traced values of that other."""
+
+
+class PlacesError(Exception):
+    """Elements of index data decide, one by one, at which places the traced code reads or writes.
+
+    The function is traced once more, with their numbers in place.
+    """
+
+
+#: So many elements of an array, or this part of all, may be places before its numbers are known:
+#: they come from a loop of Python's, whose every step would be a computed place of its own.
+PLACES, PART = 16, 32
+
+#: Places are computed from index data in fewer steps than this.
+STEPS_TO_A_PLACE = 64
 
 
 class Examples:
@@ -53,10 +78,18 @@ class Examples:
         Conditions with such comparisons at which no derivative has looked yet.
     needed:
         Which of ``read`` numbers were asked of that depend on no argument.
+    places:
+        Which of ``read`` places in loops of Python's are computed from.
     """
 
-    def __init__(self, values: Sequence[Any], bind: Bind, read: Sequence[int] = ()) -> None:
+    def __init__(
+        self, values: Sequence[Any], bind: Bind, read: Sequence[int] = (),
+        indices: Collection[int] = (),
+    ) -> None:  # fmt: skip
+        """``indices``: which of ``read`` are arrays whose numbers may be known."""
         self.given, self.bind = tuple(values), bind
+        self.places, self._indices = set[int](), indices
+        self._at: defaultdict[Node, set[Node]] = defaultdict(set)
         self._places, self._read = read, dict[Node, int]()
         self.needed: set[int] = set()
         self._around: Examples | None = None
@@ -126,6 +159,30 @@ class Examples:
         self.needed |= {k for n, k in self._read.items() if n in topological([node])}
         return True
 
+    def note_place(self, node: Node) -> None:
+        """Note that a number is a place at which the traced code reads or writes.
+
+        Raises
+        ------
+        PlacesError
+            If it is one of many that depend on index data alone, whose numbers may be known.
+        """
+        if not self._indices:
+            return
+        steps = topological([node], limit=STEPS_TO_A_PLACE)
+        leaves = [n for n in steps if isinstance(n, Input)]
+        if len(steps) == STEPS_TO_A_PLACE or not leaves:
+            return
+        if not all(self._read.get(n) in self._indices for n in leaves):
+            return
+        for n in leaves:
+            self._at[n].add(node)
+        if any(len(self._at[n]) > max(PLACES, element_count(n) // PART) for n in leaves):
+            # The others that are used so as well, at once.
+            self.places |= {self._read[n] for n, at in self._at.items() if len(at) > PLACES // 2}
+        if self.places:
+            raise PlacesError
+
     def value(self, node: Node) -> Any:
         """Return the value of a node in the example call, None if it is not known.
 
@@ -158,6 +215,8 @@ class Examples:
         value = self.value(node)
         if value is None or (kind is int and not np.isfinite(value)):
             return None
+        if kind is int:
+            self.note_place(node)
         number = kind(value)
         if (node, kind) in self._against:
             return not number

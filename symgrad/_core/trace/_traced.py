@@ -65,7 +65,10 @@ def _known_item(item: Any) -> Any:
         return item.node.array
     if not item.node.shape and item.dtype.kind in "iu":
         known = known_number(item.node)
-        return item if known is None else int(known)
+        if known is not None:
+            return int(known)
+        if (examples := now().examples) is not None:
+            examples.note_place(item.node)
     return item
 
 

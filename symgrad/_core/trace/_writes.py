@@ -157,19 +157,19 @@ class Writes:
         self.whole: Node | None = base
         self.pieced: dict[Region, Node] = {}  # what was read so since the last write
 
-    def others(self, form: tuple[Any, ...]) -> Iterator[Region]:
+    def _besides(self, region: Region) -> Iterator[tuple[Region, Node]]:
+        """Yield what has been written to other regions that a region may have elements of."""
+        form, picks = _form(region), _picks(region)
         for key, written in self.forms.items():
             if key != form:
-                yield from (region for region, _ in written.values())
+                yield from written.values()
+            elif form in self.unknown or not _known(picks):
+                # Of one form, with known places, they are the same or apart.
+                yield from (pair for p, pair in written.items() if p != picks)
 
     def overlap(self, region: Region) -> bool:
         """Tell whether a region has elements in common with one written, but is not it."""
-        form, picks = _form(region), _picks(region)
-        regions = list(self.others(form))
-        # Of one form, with known places, they are the same or apart.
-        if form in self.unknown or not _known(picks):
-            regions += [r for p, (r, _) in self.forms.get(form, {}).items() if p != picks]
-        return not all(_apart(region, other) for other in regions)
+        return not all(_apart(region, other) for other, _ in self._besides(region))
 
     def write(self, region: Region, value: Node) -> None:
         """Write a region over."""
@@ -254,7 +254,7 @@ class Writes:
         if region in self.pieced:
             return self.pieced[region]
         parts: list[tuple[Region, Node]] = []
-        for other, value in (pair for written in self.forms.values() for pair in written.values()):
+        for other, value in self._besides(region):
             common = _common(region, other)
             if common is False:
                 continue
