@@ -451,27 +451,9 @@ def test_adapt_sees_now(names: Any) -> None:
         assert g(X)[0] == pytest.approx(math.cos(X[0]) * value**2, rel=1e-14)
 
 
-def test_random_numbers_are_refused() -> None:
-    rng = np.random.default_rng(0)
-
-    def noisy(x: Any) -> Any:
-        y = x * x
-        return y + rng.normal()
-
-    line = noisy.__code__.co_firstlineno + 2
-    with pytest.raises(UnsupportedError, match=rf"pass them as an arg.*test_captures\.py:{line}"):
-        sg.grad(noisy)(1.0)
-    for f in (lambda x: x * np.random.rand(), lambda x: x * random.random()):  # noqa: NPY002
-        with pytest.raises(UnsupportedError, match="random numbers"):
-            sg.compile(f)(1.0)
+def test_random_numbers_from_the_system_are_refused() -> None:
     with pytest.raises(UnsupportedError, match=r"default_rng\(\) draws"):
         sg.compile(lambda x: x * np.random.default_rng().normal())(1.0)
-    for given in (np.random.default_rng(0), np.random.RandomState(0), random.Random(0)):
-        with pytest.raises(UnsupportedError, match="random numbers are drawn"):
-            sg.compile(lambda x, r: x * r.uniform(0.0, 1.0))(1.0, given)
-    scale = SimpleNamespace(seed=2.0)  # a word that gives no seed
-    with pytest.raises(UnsupportedError, match="random numbers are drawn"):
-        sg.compile(lambda x: x * scale.seed * rng.normal())(1.0)
     seeded = lambda x: x * np.random.default_rng(3).normal()  # noqa: E731
     assert sg.compile(seeded)(1.0) == seeded(1.0)
 
@@ -1284,8 +1266,7 @@ def test_what_other_threads_draw_is_not_the_functions() -> None:
     thread.start()
     try:
         assert sg.compile(lambda x: x + 1.0)(1.0) == 2.0
-        with pytest.raises(UnsupportedError, match="random numbers"):
-            sg.compile(lambda x: x + random.random())(1.0)
+        assert 1.0 <= sg.compile(lambda x: x + random.random())(1.0) < 2.0
     finally:
         stop.set()
         thread.join()

@@ -228,12 +228,31 @@ def of_the_other(x: Any) -> Any:
     return math.exp(-x * np.random.rand())  # noqa: NPY002
 
 
-def test_the_shared_generators_draw_after_a_seed_of_the_function_alone() -> None:
-    """In functions that are traced as adapted copies, too."""
-    for f in (of_numpy, of_python):
-        assert sg.compile(f)(2.0) == pytest.approx(f(2.0), rel=1e-14)
+def test_a_seed_of_the_function_seeds_in_each_call() -> None:
+    """The generator is left where a plain call leaves it."""
+    for f, draw in ((of_numpy, np.random.rand), (of_python, random.random)):
+        expected = f(2.0), draw()
+        g = sg.compile(f)
+        assert (g(2.0), draw()) == (pytest.approx(expected[0], rel=1e-14), expected[1])
+        assert (g(2.0), draw()) == (pytest.approx(expected[0], rel=1e-14), expected[1])
         slope = (f(2.0 + 1e-6) - f(2.0 - 1e-6)) / 2e-6
         assert sg.grad(f)(2.0) == pytest.approx(slope, rel=1e-8)
-        for g in (without, by_the_system, by_the_system_again, of_the_other):
-            with pytest.raises(OutsideError, match=r"np\.random\.rand draws"):
-                sg.compile(g)(2.0)
+    for f in (without, of_the_other):
+        np.random.seed(5)  # noqa: NPY002
+        value = f(2.0)
+        np.random.seed(5)  # noqa: NPY002
+        assert sg.compile(f)(2.0) == pytest.approx(value, rel=1e-14)
+    for f in (by_the_system, by_the_system_again):
+        with pytest.raises(
+            OutsideError, match=r"np\.random\.seed\(\) takes a seed from the system"
+        ):
+            sg.compile(f)(2.0)
+
+
+def test_programs_without_python_draw_after_a_seed_of_the_function_alone() -> None:
+    """In functions that are traced as adapted copies, too."""
+    for f in (of_numpy, of_python):
+        assert sg.compile(f).kernel(2.0)(2.0) == pytest.approx(f(2.0), rel=1e-14)
+    for f in (without, by_the_system, by_the_system_again, of_the_other):
+        with pytest.raises(OutsideError, match=r"np\.random\.rand draws"):
+            sg.compile(f).kernel(2.0)

@@ -14,6 +14,7 @@ import numpy as np
 import sympy as sp
 
 from .._capture._captures import Captures
+from .._capture._nondeterminism import no_draws
 from .._core.base.argument_checks import refuse_kernel
 from .._core.base.signals import foreseen
 from .._core.base.state import within
@@ -128,7 +129,8 @@ def _traced(
             captures.substituted(f, reading, writes=False), f, updated=()
         )
         try:
-            graph = run(body)
+            with no_draws(reading.generators, reading.codes):
+                graph = run(body)
         except foreseen(Exception) as error:  # of the user's function: another way may follow it
             if not captures.fallback(reading, error):
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, Generic
 
 from .._core.base.argument_checks import refuse_kernel
@@ -64,10 +65,13 @@ class _Checkpointed(Travels, Generic[P, R]):
         if now().guards is None:
             return fun(*args, **kwargs)
         written: list[bool] = []
+        draws = now().draws
+        once = nullcontext if draws is None else draws.once()
 
         @functools.wraps(fun)
         def given(values: Any) -> Any:
-            found = fun(*values[0], **values[1])
+            with once():
+                found = fun(*values[0], **values[1])
             inner = flatten(values)[0]
             written[:] = [isinstance(x, Traced) and bool(x.ndim) and x.overwritten for x in inner]
             return found, tuple(x for x, new in zip(inner, written, strict=True) if new)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,10 @@ class Opened:
             opened.append(dict(zip(self.inputs, self.given, strict=True)))
         followed = now().followed
         call = followed.outermost(function) if followed else function
-        result = continued(lambda: call(*new, **named), call(*new, **named), self.inputs)
+        traced: Callable[[], Any] = partial(call, *new, **named)
+        draws = now().draws
+        again = traced if draws is None else draws.drawing_again(traced)
+        result = continued(again, traced(), self.inputs)
         for given in checked:
             warn_if_changed(result, *given)
         values = [x for x in flatten_traced(result)[0] if isinstance(x, Traced)]

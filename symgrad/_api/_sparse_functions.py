@@ -21,12 +21,12 @@ from .._core.base.sizes import Size, as_size
 from .._core.base.state import PLAIN, now
 from .._core.graph import Node
 from .._core.runtime import MISS
-from .._core.trace import EnclosedError, Traced, as_node, carried_out, flatten
+from .._core.trace import WITHOUT_PYTHON, EnclosedError, Traced, as_node, carried_out, flatten
 from .._dispatch import Call, Function, P, Specialization
 from .._sparse._pattern import Pattern
 from .._sparse._placement import Part, data_of, of_each
 from .._sparse._plan import SMALL, Layout, Plan
-from ..errors import ArgumentError, MissingExtraError
+from ..errors import ArgumentError, MissingExtraError, OutsideError
 from ._vmap import vmap_body
 
 FORMATS = ("csr", "csc", "coo")
@@ -261,6 +261,8 @@ class SparseFunction(Function[P, Any]):
         return plan, result if out is None else plan.written(result, out)
 
     def _plan(self, found: Specialization, values: Sequence[Any]) -> Plan:
+        if found.first_draw is not None:
+            raise OutsideError(f"{WITHOUT_PYTHON} [{found.first_draw}]")
         return found.static(Layout).plan(found.graph, values, self._form)
 
     def _recall(self, *_: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,9 @@ def vmap_body(
             raise ArgumentError("vmap needs at least one argument with a batch axis")
         if batches is not None:
             batches.append((size, replaced))
-        with repeating(), within(batches=(*now().batches, (replaced, size))):
+        draws = now().draws
+        members = nullcontext() if draws is None else draws.repeated(size, batch.member)
+        with repeating(), within(batches=(*now().batches, (replaced, size))), members:
             nodes, tree, leaves = _traced(function, new, kwargs)
         widths = widths_of(tree, leaves)
         axes = _spread(out_axes, len(widths), "out_axes", "results")
@@ -91,9 +94,13 @@ class _Batch:
                 f"{show(moved.shape[:1])[1:-2]} ({path})"
             )
         self.size = moved.shape[0]
-        one = Input(getattr(x.node, "name", "x"), moved.shape[1:], moved.dtype)
-        self.replaced[one] = moved
-        return Traced(one)
+        return Traced(self.member(moved))
+
+    def member(self, whole: Node) -> Input:
+        """Return what stands for one example of an array with the batch as its first axis."""
+        one = Input(getattr(whole, "name", "x"), whole.shape[1:], whole.dtype)
+        self.replaced[one] = whole
+        return one
 
 
 def _with_axis(node: Node, lifted: bool, axis: int | None, size: Dimension) -> Any:

@@ -34,7 +34,9 @@ _OUTSIDE = frozenset(
 #: Modules in C that look at the types of numbers, and the names of methods of ``float``, which do.
 _LOOKING = frozenset(("decimal", "json", "json.encoder", "marshal"))
 _OF_FLOAT = frozenset(vars(float)) - {"__new__", "__doc__", "__getattribute__"}
-_READING = frozenset(("loadtxt", "genfromtxt", "fromfile", "load", "default_rng", "input"))
+_READING = frozenset(
+    ("loadtxt", "genfromtxt", "fromfile", "load", "default_rng", "input", "random")
+)
 
 
 def adapted_at_once(walk: Walk) -> bool:

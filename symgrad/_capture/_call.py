@@ -15,6 +15,7 @@ import numpy as np
 
 from .._core.runtime import MISS
 from .._core.trace import (
+    GENERATORS,
     LeafKind,
     Signature,
     Tree,
@@ -55,10 +56,16 @@ class Reading:
 
     def __init__(
         self, walk: Walk, level: int, loose: set[str], in_place: frozenset[str],
-        costly: bool = True,
+        costly: bool = True, frozen: bool = False,
     ) -> None:  # fmt: skip
-        self.level = level
+        self.level, self.frozen = level, frozen
         free = set(walk.places.values()) - walk.held - in_place
+        #: Generators of random numbers that a program without Python cannot draw from.
+        self.unusable = {
+            r.text: r.value for r in walk.reads.values()
+            if frozen and r.text in free and type(r.value) in GENERATORS
+        }  # fmt: skip
+        free -= self.unusable.keys()
         self.data = [
             r.text for r in walk.reads.values()
             if r.how == "data" and r.text in free
@@ -127,6 +134,8 @@ def _is_datum(value: Any, any_type: bool) -> bool:
     kind = type(value)
     if kind is np.ndarray:
         return value.dtype.char in "fdFDbBhHiIlLqQ?"
+    if kind in GENERATORS:
+        return True
     if isinstance(value, np.generic):
         return value.dtype.char in ("fdFDbBhHiIlLqQ?" if any_type else "fdFD")
     return kind is float or kind is complex or (
@@ -137,6 +146,8 @@ def _is_datum(value: Any, any_type: bool) -> bool:
 def _is_free(read: Read, level: int, loose: set[str]) -> bool:
     """Tell whether a place is data."""
     value = read.value
+    if type(value) in GENERATORS:  # whatever is drawn, it is no number of the trace
+        return True
     if level >= NOTHING:
         return False
     if type(value) is np.ndarray:
@@ -147,6 +158,8 @@ def _is_free(read: Read, level: int, loose: set[str]) -> bool:
 def _kind(leaf: Any, value: Any) -> LeafKind:
     if type(value) in (int, bool):
         return LeafKind("array", leaf.dtype.char, value=type(value))
+    if type(value) in GENERATORS:
+        return LeafKind("generator", value=type(value))
     if isinstance(leaf, np.ndarray):
         sizes = tuple(d if d < 2 else -d for d in leaf.shape)
         return LeafKind("array", leaf.dtype.char, sizes)

@@ -38,6 +38,7 @@ from .._core.trace import (
     Traced,
     argument_name,
     flatten_traced,
+    in_trace,
     raise_hidden,
     warn_if_changed,
 )
@@ -49,6 +50,7 @@ from ._call import ALL, ARRAYS, NOTHING, Reading
 from ._comparison import same
 from ._effects import SETTING, Effects
 from ._locations import FarError, Walk
+from ._nondeterminism import DrawnError
 from ._ownership import NONE, packages_in, users_line
 from ._reads import UNASSIGNED, read_by
 from ._reads_code import WRITING
@@ -215,7 +217,7 @@ class Captures:
         walk = self._with_type_tests(walk)
         if frozen:
             level = NOTHING
-        reading = Reading(walk, level, self._loose, self.way.numbers, costly=not frozen)
+        reading = Reading(walk, level, self._loose, self.way.numbers, not frozen, frozen)
         if not frozen and (moving := self._moving(reading)):
             self.way = self.way._replace(indices=self.way.indices - moving)
             reading = Reading(walk, level, self._loose, self.way.numbers, costly=True)
@@ -339,7 +341,9 @@ class Captures:
         if found is None or found.made <= self._assigned.made:
             return reading
         self._assigned = self._assigned._replace(made=self._assigned.made | found.made)
-        new = Reading(self._walk(), reading.level, self._loose, self.way.numbers, costly=False)
+        new = Reading(
+            self._walk(), reading.level, self._loose, self.way.numbers, False, reading.frozen
+        )
         if new.data != reading.data:
             return reading
         new.number = reading.number
@@ -351,7 +355,7 @@ class Captures:
 
     def _moved(self, reading: Reading, walk: Walk) -> tuple[Reading, list[str], bool]:
         """Return the state after a trace, what is another there, and whether others did that."""
-        after = Reading(walk, reading.level, self._loose, self.way.numbers, costly=False)
+        after = Reading(walk, reading.level, self._loose, self.way.numbers, False, reading.frozen)
         known = after.compared
         changed, by_others = [], False
         by_name = bool(walk.known & SETTING)
@@ -404,6 +408,8 @@ class Captures:
             return True
         if (refusal := refused_by_library(error)) is not None:
             raise refusal from error
+        if isinstance(error, DrawnError) and not way.adapted:
+            return self._adapts(error)  # whose draws are noted
         if isinstance(error, (OutsideError, SharedError)):
             return False
         if self._without_type_tests(error):
@@ -507,14 +513,25 @@ class Captures:
         """Return what is shown a function's graph unless that is not all that it computes."""
 
         def show(primal: Any) -> None:
+            draws = now().draws
+            if draws is not None and draws.result is not None:
+                return
             if not self._running or not self._running[-1]():
                 watch(primal)
 
         return show
 
-    def state(self) -> Effects:
-        """Return the state of now of what the function may change."""
-        return Effects(read_by(self._root, self._objects, self._opaque))
+    def state(self, generators: Sequence[Any]) -> Effects:
+        """Return the state of now of what the function may change, and of generators."""
+        walk = read_by(self._root, self._objects, self._opaque)
+        return Effects(walk, generators=(*generators, *walk.generators))
+
+    def doubt(self, error: DrawnError) -> int:
+        """Return how many more traces are to tell whether it is the function that draws.
+
+        A copy of it, in which draws are noted, tells it as well.
+        """
+        return error.doubt if self.way.adapted or error.where is None else 0
 
     def substituted(
         self, body: Callable[..., Any], reading: Reading, writes: bool = True
@@ -538,8 +555,9 @@ class Captures:
             }
             data = dict(zip(reading.data, values, strict=True))
             twins: Substitutes | None = None
-            if values or stand_ins or self.way.adapted:
-                new = {**data, **stand_ins}
+            unusable = {text: in_trace(type(x)) for text, x in reading.unusable.items()}
+            if values or stand_ins or unusable or self.way.adapted:
+                new = {**data, **stand_ins, **unusable}
                 twins = Substitutes(walk, new, self.way.adapted, bool(self.way.sized))
                 twins.keeps_readings, effects.copies = True, twins.copies
             keys: list[int | str] = [*range(len(args)), *kwargs]

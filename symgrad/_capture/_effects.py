@@ -21,7 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.base.fork_safety import cached_property
+from .._core.base.state import now
 from .._core.trace import Traced, flatten_traced
+from .._dispatch._draws import States
+from ..errors import UnsupportedError
 from ._code_names import names_in
 from ._locations import Walk
 from ._ownership import FIXED, NONE, of_package
@@ -79,10 +82,14 @@ class Again(NamedTuple):
 class Effects:
     """The objects that a function may change, as they are before it is traced.
 
-    ``fetched``: places of arrays that the trace has others for.
+    ``fetched``: places of arrays that the trace has others for. ``generators``: of random numbers,
+    which it may draw from.
     """
 
-    def __init__(self, walk: Walk, fetched: AbstractSet[str] = frozenset()) -> None:
+    def __init__(
+        self, walk: Walk, fetched: AbstractSet[str] = frozenset(), generators: Sequence[Any] = ()
+    ) -> None:
+        self._generators = States(generators)
         some = None if walk.known & SETTING else walk.known
         found = [
             x
@@ -129,9 +136,17 @@ class Effects:
         before = [holder.parts() for holder, _ in self._before]
         copied = [now for _, now, _ in self.copies()]
         numbers = [array.tobytes() for array, _ in self._arrays]
+        made = _generators_made()
         self.depth += 1
         try:
             yield
+            if made.moved():
+                raise UnsupportedError(
+                    "the body of a loop or a branch, or the example of a batch, draws from a "
+                    "generator that the function has made outside of it: the numbers would be "
+                    "those of its first step in all. Write instead: draw the numbers of all "
+                    "steps before, or make the generator outside of the function"
+                )
         finally:
             self.depth -= 1
             for (holder, _), old in zip(self._before, before, strict=True):
@@ -188,10 +203,13 @@ class Effects:
         """Run the block in the state that the objects were in, and undo it."""
         after = [(holder, holder.parts()) for holder, _ in self._before]
         arrays = [(array, array.copy()) for array, _ in self._arrays]
+        drawn = self._generators.now()
         self.undo()
+        self._generators.put_back()
         try:
             yield
         finally:
+            drawn.put_back()
             self._before, self._arrays, own = after, arrays, (self._before, self._arrays)
             self.undo()
             self._before, self._arrays = own
@@ -240,6 +258,11 @@ class Effects:
                 yield from values_of_trace(
                     [value for _, value in now if id(value) not in old], DEPTH
                 )
+
+
+def _generators_made() -> States:
+    """Return the states of the generators of random numbers that the function has made."""
+    return States(x for x in now().seeded or () if not isinstance(x, str))
 
 
 def _kept(holder: Holder) -> tuple[Holder, Parts]:

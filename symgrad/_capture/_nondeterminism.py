@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import pickle
 import random
 import threading
 import time
@@ -21,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from .._core.base.state import now
 from .._core.graph import Where, warn_user
+from .._core.trace import GENERATORS
+from .._dispatch._draws import States
 from ..errors import CaptureWarning, OutsideError
 from ._code_names import names_in
-
-GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 
 #: So many more traces tell whether a function draws, or another thread, if no code says so.
 DOUBT = 16
@@ -44,16 +44,8 @@ _CLOCKS = (
 _FILES = (input, open, np.loadtxt, np.genfromtxt, np.fromfile, np.load)
 
 
-def _states(generators: Sequence[Any], shared: bool) -> bytes:
-    """Return the states of generators, and of the two that everyone shares."""
-    own = [
-        g.bit_generator.state if isinstance(g, np.random.Generator)
-        else g.get_state() if isinstance(g, np.random.RandomState)
-        else g.getstate()
-        for g in generators
-    ]  # fmt: skip
-    ours = (np.random.get_state(), random.getstate()) if shared else ()  # noqa: NPY002
-    return pickle.dumps((ours, own))
+#: The generators that everyone shares.
+SHARED: tuple[Any, ...] = (np.random.rand.__self__, random.random.__self__)  # type: ignore[attr-defined]
 
 
 class DrawnError(OutsideError):
@@ -75,7 +67,8 @@ def generators_among(values: Iterable[Any]) -> list[Any]:
 def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[None]:
     """Raise if random numbers are drawn in the block, unless the code gives their seed.
 
-    Generators of NumPy's new kind have no ``seed``, and must never be drawn from.
+    Generators of NumPy's new kind have no ``seed``, and must never be drawn from. Draws that are
+    noted (:class:`Draws`) are none of theirs, nor is a seed that is noted.
 
     Parameters
     ----------
@@ -84,11 +77,11 @@ def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[N
     codes:
         The code of the function and those that it calls.
     """
-    seeds = any("seed" in names_in(code).mentioned for code in codes)
+    seeds = now().draws is None and any("seed" in names_in(code).mentioned for code in codes)
     watched = [g for g in generators if not seeds or isinstance(g, np.random.Generator)]
-    before = _states(watched, not seeds)
+    before = States(watched if seeds else (*watched, *SHARED))
     yield
-    if _states(watched, not seeds) != before:
+    if before.moved():
         error = DrawnError(
             "random numbers are drawn while the function is traced: they would be the same in "
             "every call. Write instead: draw them outside and pass them as an argument; or "
@@ -96,7 +89,10 @@ def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[N
         )
         error.where = _line(codes)
         if threading.active_count() > 1:
-            error.doubt = DOUBT if error.where is None else 1
+            noted = now().draws is not None and now().draws.result is not None
+            error.doubt = DOUBT if error.where is None or noted else 1
+        else:
+            before.put_back()
         error.args = (f"{error.args[0]} [{error.where}]",) if error.where else error.args
         raise error
 

@@ -25,7 +25,7 @@ from .._core.base.sizes import Size
 from .._core.base.state import now
 from .._core.graph import Node
 from .._core.op import Op
-from .._core.trace import Traced
+from .._core.trace import GENERATORS, RandomGenerator, Traced
 from ._locations import BOUND, FIXED, Assigned, At, Enter, Member, Walk
 from ._ownership import NONE, by_symgrad
 from ._reads_code import read_function, read_method, read_partial
@@ -132,6 +132,10 @@ def _look(walk: Walk, value: Any, at: At) -> None:
         walk.note(at.text, "equal", value, at.name)
     elif isinstance(value, (float, complex, np.generic, np.ndarray)) and not _has_objects(value):
         _data(walk, value, at)
+    elif kind in GENERATORS:
+        _generator(walk, value, at)
+    elif kind is RandomGenerator:  # of a walk around this one
+        walk.note(at.text, "is", value, at.name)
     elif kind in (Traced, Size) or hasattr(kind, "overwritten"):
         if now().guards is None:  # left by a trace; somebody may put a number there again
             walk.note(at.text, "is", value, at.name)
@@ -211,6 +215,17 @@ def _data(walk: Walk, value: Any, at: At) -> None:
     else:
         walk.places[at.place] = text
     walk.note(text, "data", value, name)
+
+
+def _generator(walk: Walk, value: Any, at: At) -> None:
+    """Look at a generator of random numbers, which is drawn from, whichever is there."""
+    walk.met[id(value)] = value
+    if at.fixed > walk.free or at.place is None:
+        walk.note(at.text, "is", value, at.name)
+    else:
+        walk.places[at.place] = at.text
+        walk.note(at.text, "data", value, at.name)
+    walk.generators.append(value)
 
 
 def _has_objects(value: Any) -> bool:

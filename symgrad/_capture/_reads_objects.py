@@ -19,10 +19,10 @@ import numpy as np
 
 from .._core.base.state import now
 from .._core.graph import warn_user
+from .._core.trace import GENERATORS
 from ..errors import CaptureWarning
 from ._effects import DEPTH, values_of_trace
 from ._locations import BOUND, FIXED, UNWATCHED, At, Enter, Part, Walk, not_entered
-from ._nondeterminism import GENERATORS
 from ._ownership import of_library
 from ._user_code import (
     ACCESSORS,
@@ -256,7 +256,7 @@ def _read_foreign(walk: Walk, value: Any, at: At) -> None:
             walk.visit(x, at.within(f"_sg_parts({at.text})[{k}]", at.name, place, BOUND))
         return
     walk.note(at.text, "is", value, at.name)
-    if isinstance(value, GENERATORS):
+    if isinstance(value, GENERATORS):  # of a class of the user's own
         walk.generators.append(value)
         return
     if isinstance(value, Iterator):

@@ -26,7 +26,7 @@ from types import (
 from typing import Any
 
 from .._core.base.stand_in_types import TELLING
-from .._core.trace import Reading, Traced
+from .._core.trace import RandomGenerator, Reading, Traced
 from ..errors import TraceError
 from ._effects import (
     Again,
@@ -235,8 +235,10 @@ class Substitutes:
         if kind is _REMEMBERING:
             return self._remembering(value)
         if kind is MethodType:
-            function = self.part(value, "function", value.__func__)
-            return MethodType(function, self.part(value, "self", value.__self__))
+            owner = self.part(value, "self", value.__self__)
+            if type(owner) is RandomGenerator:
+                return getattr(owner, value.__func__.__name__)
+            return MethodType(self.part(value, "function", value.__func__), owner)
         if kind is functools.partial:
             args = [self.part(value, ("arg", k), x) for k, x in enumerate(value.args)]
             named = {k: self.part(value, ("keyword", k), x) for k, x in value.keywords.items()}

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .._core.base.fork_safety import late_module
-from .._core.trace import Traced
+from .._core.trace import GENERATORS, Traced, in_trace
 
 _OUTSIDE = "symgrad.numpy._environment"
 _NUMBERS = "symgrad.numpy._numbers"
@@ -207,8 +207,8 @@ def _object(value: Any) -> Any:
     kind = type(value)
     if isinstance(value, Path):
         return late_module(_OUTSIDE).Path(value)
-    if isinstance(value, (np.random.Generator, np.random.RandomState)):
-        return late_module(MODULES["numpy.random"]).Drawing(value)
+    if kind in GENERATORS:
+        return in_trace(kind, generator=value)
     if isinstance(value, np.polynomial.polynomial.ABCPolyBase):
         made = version_of(kind)
         return value if made is kind else made(value.coef, value.domain, value.window, value.symbol)
@@ -278,8 +278,8 @@ def _function(value: Any) -> Any:
         if home is not None and vars(home).get(name) in (value, _wrapped(value)):
             return getattr(version_of(home), name)
     owner = getattr(value, "__self__", None)
-    if type(value) is MethodType or _is_factors(type(owner)):
-        # `logpdf = scipy.stats.norm.logpdf`, `solve = factorized(A)`
+    if type(value) is MethodType or _is_factors(type(owner)) or type(owner) in GENERATORS:
+        # `logpdf = scipy.stats.norm.logpdf`, `solve = factorized(A)`, `draw = own.random`
         made = version_of(owner)
         return value if made is owner else getattr(made, value.__name__)
     return value

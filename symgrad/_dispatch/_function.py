@@ -15,7 +15,13 @@ from weakref import WeakSet
 from .._capture._assignments import Assignments
 from .._capture._call import Call, Given, without_lists
 from .._capture._captures import Captures
-from .._capture._nondeterminism import DrawnError, generators_among, no_draws, told_of_advances
+from .._capture._nondeterminism import (
+    SHARED,
+    DrawnError,
+    generators_among,
+    no_draws,
+    told_of_advances,
+)
 from .._core.base.argument_checks import as_flag
 from .._core.base.fork_safety import free_in_children
 from .._core.base.pickling import Travels
@@ -26,6 +32,8 @@ from .._core.graph import Node, apart, warn_user
 from .._core.program import Program, concrete
 from .._core.runtime import MISS, structures
 from .._core.trace import (
+    WITHOUT_PYTHON,
+    Draws,
     EnclosedError,
     Examples,
     Graph,
@@ -39,7 +47,7 @@ from .._core.trace import (
     flatten,
     trace,
 )
-from ..errors import ArgumentError, SlowWarning, SymgradError, UnsupportedError
+from ..errors import ArgumentError, OutsideError, SlowWarning, SymgradError, UnsupportedError
 from ._foreign import Foreign
 from ._kinds import (
     MANY,
@@ -189,7 +197,8 @@ class Function(Foreign, Travels, Generic[P, R]):
     def state(self, *args: Any) -> Any:
         """Return the state of now of what a call of these arguments may change."""
         raw, tree = flatten((args, {}))
-        return self._captures.given(self._given(raw, tree, args, {}).objects).state()
+        captures = self._captures.given(self._given(raw, tree, args, {}).objects)
+        return captures.state([*SHARED, *generators_among(raw)])
 
     def share(self, other: Function[P, R]) -> None:
         """Have what another knows, which the same transformation has made of the same function."""
@@ -253,9 +262,13 @@ class Function(Foreign, Travels, Generic[P, R]):
     def _run(self, call: Call, out: Any) -> Any:
         """Return the result of a call that may have to be traced and compiled for."""
         name = self._backend_now()
+        draws = now().draws
+        mark = None if draws is None else draws.mark()
         try:
             result, found, given = self._computed(call, out, name)
         except EnclosedError:  # called with numbers, it closes over values being traced
+            if draws is not None:
+                draws.rollback(mark)
             return self._body(*call.args, **call.kwargs)
         except SymgradError as error:
             if self._otherwise is None or not error.of_batch or out is not None:
@@ -306,6 +319,11 @@ class Function(Foreign, Travels, Generic[P, R]):
             # for them, which do not.
             found, given = self._found(call, fixed=True, writes=True)
             result = found.result(given.leaves, out, name)
+        for _ in range(RACES):  # other threads draw in between, from the same generators
+            if result is not MISS or found.first_draw is None or not found.conditions:
+                break
+            found, given = self._found(call, kernel=name != "numpy", writes=True)
+            result = found.result(given.leaves, out, name)
         if result is MISS and not found.conditions:
             raise found.shortage(given.leaves)
         if result is MISS:
@@ -334,6 +352,8 @@ class Function(Foreign, Travels, Generic[P, R]):
         ``writes``: its caller writes back what the function assigns. For options see below.
         """
         found, given = self._traced_or_known(call, frozen, short, kernel, fixed, likely)
+        if found.first_draw is not None and now().guards is not None:
+            raise EnclosedError  # the numbers are drawn in each call of the function around it
         return (found if writes else found.without_assignments(warn=not frozen)), given
 
     def _traced_or_known(
@@ -362,12 +382,12 @@ class Function(Foreign, Travels, Generic[P, R]):
                 said: list[tuple[str, type[Warning]]] = []
                 doing = f"tracing {getattr(self, '__name__', 'a function')}"
                 with within(said=said), told_if_slow(doing):
-                    found = self._specialize(call, given, captures, kernel)
+                    found = self._specialize(call, given, captures, kernel, frozen)
                 found.said += [x for x in said if x[1] is not SlowWarning]
             except EnclosedError:
                 raise
             except foreseen(Exception) as error:
-                if isinstance(error, DrawnError) and attempt < error.doubt:
+                if isinstance(error, DrawnError) and attempt < captures.doubt(error):
                     continue
                 # It may have to be adapted, or need numbers. If not, the error is the user's.
                 if captures.fallback(reading, error):
@@ -385,7 +405,7 @@ class Function(Foreign, Travels, Generic[P, R]):
         raise AssertionError
 
     def _specialize(
-        self, call: Call, given: Given, captures: Captures, kernel: bool
+        self, call: Call, given: Given, captures: Captures, kernel: bool, frozen: bool
     ) -> Specialization:
         """Return what is known of calls with such arguments, or trace the function."""
         signature, leaves, reading = given.signature, given.leaves, given.reading
@@ -402,8 +422,11 @@ class Function(Foreign, Travels, Generic[P, R]):
             promised = self.rounding is not None
             threads = 1 if self._parallel is False else 0
             recall = self._recall(signature, names, captures.way.sized is True) if kernel else None
+            generators = {k: leaves[k] for k in signature.generators}
+            draws = None if frozen else Draws(generators, names)
+            around = within(promised=promised, callback=captures.called_later, draws=draws)
             try:
-                with within(promised=promised, callback=captures.called_later), apart(promised):
+                with around, apart(promised):
                     examples = Examples(inputs, concrete, given.read, captures.indices(reading))
                     captures.needed, captures.places = examples.needed, examples.places
                     watch = None if recall is None else captures.unless_assigning(recall.watch)
@@ -428,7 +451,7 @@ class Function(Foreign, Travels, Generic[P, R]):
                     graph, layout, signature, self._cache, threads, promised, recall, assignments
                 )
 
-            made = specialized(graph, recall, captures.assignments)
+            made = specialized(graph, recall if graph.drawn is None else None, captures.assignments)
             if made.assignments is not None:
                 made.made_alone = functools.partial(specialized, recall=None, assignments=None)
             forgotten = captures.forgotten()
@@ -456,6 +479,8 @@ class Function(Foreign, Travels, Generic[P, R]):
 
     def _recall(self, signature: Signature, names: Sequence[str], sized: bool) -> Recall | None:
         """Return what looks for the kernel on the disk by the function alone, if that may be."""
+        if signature.generators:  # whose numbers are no arguments of the user's function
+            return None
         words = words_of(self, signature, names) if self._cache and self.rounding is None else None
         return None if words is None else Recall([*words, str(self._parallel), str(sized)])
 
@@ -474,6 +499,8 @@ class Function(Foreign, Travels, Generic[P, R]):
             options = {"short": short, "kernel": kernel, "fixed": fixed}
             with delivering():
                 found = self._found(call, frozen=True, **options)[0]
+        if found.first_draw is not None:
+            raise OutsideError(f"{WITHOUT_PYTHON} [{found.first_draw}]")
         if found.unwritten and alone:
             raise UnsupportedError(
                 f"{listed(found.unwritten)} is assigned by the function, outside of it, and a "

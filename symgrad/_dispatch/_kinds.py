@@ -113,8 +113,11 @@ class Kinds:
 
     @property
     def assign(self) -> bool:
-        """Whether any of them writes back what the function assigns."""
-        return any(x.assignments is not None for group in self._groups.values() for x in group)
+        """Whether any of them writes back what the function assigns, or draws random numbers."""
+        return any(
+            x.assignments is not None or x.first_draw is not None
+            for group in self._groups.values() for x in group
+        )  # fmt: skip
 
     def paths(self, signature: Signature) -> list[Specialization]:
         """Return the specialisations that are for one way of deciding by values."""

@@ -74,7 +74,7 @@ def _opened(
     """Write what takes a container apart; return the names of the values in it."""
     if tree.kind == "leaf":
         kind = next(kinds)
-        if kind.is_value:
+        if kind.is_taken:
             return [name]
         if is_read(kind.baked_in):  # what it has is looked at with all else that is read
             lines.append(f"if {name} is not {_bound(kind.baked_in, scope)}: return MISS")

@@ -23,7 +23,7 @@ from .._core.ops.callback import CALLBACK, raising_after
 from .._core.pipeline import by_arrays, program_of
 from .._core.program import Program
 from .._core.runtime import MISS
-from .._core.trace import Graph, Signature, Tree, as_input, flatten
+from .._core.trace import Drawn, Graph, Signature, Tree, as_input, flatten
 from ..errors import (
     ArgumentError,
     BranchError,
@@ -31,6 +31,7 @@ from ..errors import (
     DTypeError,
     OutOfMemoryError,
 )
+from ._draws import Drawing
 from ._layout import Layout, can_ask
 from ._packing import (
     Unpack,
@@ -88,14 +89,25 @@ class Specialization:
         self.program: Program = self._programmed(graph)
         self.conditions: Sequence[Node] = graph.conditions
         self.calls_back = any(n.op is CALLBACK for n in self.program.nested_steps())
+        self.drawing: Drawing | None = None
+        if graph.drawn is not None or signature.generators:
+            self.drawing = self._drawing(graph.drawn or Drawn((), (), ()))
+
+    def _drawing(self, drawn: Drawn) -> Drawing:
+        """Return what makes the draws of each call."""
+        kinds = {k: self.signature.leaves[k].value for k in self.signature.generators}
+        self.kinds += ["array"] * len(drawn.inputs)
+        return Drawing(drawn, self.takes, kinds, self.program, bool(self.conditions))
 
     def _prepare(
         self, layout: Layout, signature: Signature, cache: bool, threads: int, promised: bool
     ) -> None:
         self.layout, self.signature, self.cache = layout, signature, cache
         self.threads, self.promised = threads, promised
-        self.takes = [k for k, leaf in enumerate(signature.leaves) if leaf.is_value]
-        taken = [signature.leaves[k] for k in self.takes]
+        self.takes = [k for k, leaf in enumerate(signature.leaves) if leaf.is_taken]
+        taken = [leaf for leaf in signature.leaves if leaf.is_value]
+        #: Draws the random numbers of each call; None where it has no generator.
+        self.drawing = None
         self.kinds = ["array" if leaf.is_complex else leaf.kind for leaf in taken]
         self._complex = any(leaf.is_complex for leaf in taken)
         self._lock = free_in_children(threading.RLock())
@@ -167,6 +179,11 @@ class Specialization:
             return program_of(graph)
 
     @property
+    def first_draw(self) -> Any:
+        """The first line that draws random numbers; None if none does."""
+        return None if self.drawing is None else self.drawing.where
+
+    @property
     def admission(self) -> Program:
         """A program with the guards and conditions."""
         return self.program
@@ -185,16 +202,25 @@ class Specialization:
         if not (program.guards or program.conditions):
             return True
         values = self.values(leaves)
+        if self.drawing is not None:
+            return self.drawing.looked_at(values, lambda given: program.holds(*given))
         return program.admits(values) and program.holds(*values)
 
     def admits_sizes(self, leaves: Sequence[Any]) -> bool:
         """Tell whether the trace holds for the sizes of these arguments."""
         program = self.admission
+        if self.drawing is not None:
+            return self.drawing.sizes(self.values(leaves)) is not None
         return not program.guards or program.admits(self.values(leaves))
 
     def values(self, leaves: Sequence[Any]) -> list[Any]:
-        """Return the program's inputs among the leaves of a call."""
+        """Return the program's inputs among the leaves of a call, and generators."""
         return [as_input(leaves[k]) for k in self.takes]
+
+    def inputs(self, leaves: Sequence[Any]) -> list[Any]:
+        """Return all inputs of the program; random numbers are drawn for it."""
+        values = self.values(leaves)
+        return values if self.drawing is None else self.drawing.inputs(values)
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -204,6 +230,11 @@ class Specialization:
                 if self._function is None:
                     self.entry, self._function = self._compiled()
         return self._function
+
+    @cached_property
+    def called_with(self) -> Callable[..., Any]:
+        """The compiled function of what a call passes along: of generators where it draws."""
+        return self.function if self.drawing is None else self.drawing.before(self.function)
 
     def _compiled(self) -> tuple[Entry, Callable[..., Any]]:
         cache = self.cache and not self.calls_back
@@ -240,7 +271,7 @@ class Specialization:
         with within(promised=self.promised):
             if self._by_arrays is None:
                 self._by_arrays = by_arrays(self.program)
-            return self._packed(self._by_arrays.run(*self.values(leaves)))
+            return self._packed(self._by_arrays.run(*self.inputs(leaves)))
 
     def run_numba(self, leaves: Sequence[Any]) -> Any:
         """Compute the result through the dispatcher of :meth:`kernel`."""
@@ -286,6 +317,8 @@ class Specialization:
     def result(self, leaves: Sequence[Any], out: Any, backend: str) -> Any:
         """Compute the result, into ``out`` unless that is None, or return MISS."""
         try:
+            if self.drawing is not None and backend == "numba":
+                backend = "numpy"  # whose kernels take arrays and numbers
             if out is not None:
                 return self.run_into(leaves, out, backend)
             if backend == "numpy":
@@ -308,7 +341,7 @@ class Specialization:
         """
         with within(promised=self.promised):
             program = by_arrays(replace(self.program, conditions=()))
-            values = program.run(*self.values(leaves))
+            values = program.run(*self.inputs(leaves))
         return self._packed(values) if out is None else self._copied(values, self._targets(out))
 
     def equals(self, other: Specialization) -> bool:
@@ -320,7 +353,11 @@ class Specialization:
 
     def shortage(self, leaves: Sequence[Any]) -> OutOfMemoryError:
         """Return the error of a call that there is not enough memory for."""
-        sizes = self.program.bind_sizes(self.values(leaves))
+        values = self.values(leaves)
+        if self.drawing is None:
+            sizes = self.program.bind_sizes(values)
+        else:
+            sizes = self.drawing.sizes(values) or {}
         counts = {
             node: math.prod(evaluate_dim(d, sizes) for d in node.shape) * node.dtype.itemsize
             for node in self.program.nested_steps()
@@ -340,21 +377,23 @@ class Specialization:
 
     def run(self, leaves: Sequence[Any]) -> Any:
         """Compute the result with the compiled function, or return MISS."""
-        result = self.function(*map(_native, self.values(leaves)))
+        result = self.called_with(*map(_native, self.values(leaves)))
         return result if result is MISS or self.pack is None else self.pack(result)
 
     def run_into(self, leaves: Sequence[Any], out: Any, backend: str) -> Any:
         """Compute the result into ``out``: the result's structure, with None where to make."""
         values = list(map(_native, self.values(leaves)))
         compiled = backend == "llvm"
-        result = self.write(self.function, values, out) if compiled else MISS
+        result = self.write(self.called_with, values, out) if compiled else MISS
         if result is not MISS:
             return result
         given = self._targets(out)  # not to be written to directly: compute, copy, convert
         if backend == "numba":
             found: Any = self._dispatched(leaves)
         else:
-            found = self.function(*values) if compiled else self.program.run(*values)
+            found = (
+                self.called_with(*values) if compiled else self.program.run(*self.inputs(leaves))
+            )
             if found is MISS:
                 return MISS
             found = [found] if compiled and len(given) == 1 else list(found)
@@ -415,8 +454,8 @@ class Specialization:
     def caller(self) -> Callable[..., Any]:
         """The function of a call's values."""
         if not self._complex:
-            return self.function
-        return _pairing(self.function, [self.signature.leaves[k] for k in self.takes])
+            return self.called_with
+        return _pairing(self.called_with, [self.signature.leaves[k] for k in self.takes])
 
     def unpacking(self, tree: Tree, data: range) -> Unpack | None:
         """Return what opens the arguments of calls with this structure; None if that is slow.

@@ -23,7 +23,7 @@ from .._core.base.state import now
 from .._core.graph import user_line
 from .._core.trace import Reading, reading
 from ..errors import OutsideError
-from .random import drawing
+from .random import from_system
 
 
 class Version:
@@ -171,10 +171,10 @@ PATHLIB = Version(pathlib, Path=Path)
 ENVIRON = _Environment()
 OS = Version(
     os, environ=ENVIRON, getenv=refused(os.getenv, "os.getenv()"),
-    urandom=drawing(os.urandom, "os.urandom"),
+    urandom=from_system(os.urandom, "os.urandom"),
 )  # fmt: skip
 SECRETS = Version(
-    secrets, **{k: drawing(getattr(secrets, k), f"secrets.{k}") for k in secrets.__all__
+    secrets, **{k: from_system(getattr(secrets, k), f"secrets.{k}") for k in secrets.__all__
                 if callable(getattr(secrets, k)) and not isinstance(getattr(secrets, k), type)}
 )  # fmt: skip
 INPUT = refused(builtins.input, "input()")

@@ -1,8 +1,8 @@
-"""``numpy.random``: for plain arrays; while a function is traced only from given seeds.
+"""``numpy.random`` and Python's ``random``, whose shared generators a traced function draws from.
 
-What is drawn while a function is traced would be drawn once, and be the same constant in every
-call. That is right for numbers from a seed that the function itself gives, and wrong for all
-others, which are refused.
+A compiled function draws in each call, before its program runs (:mod:`symgrad._core.trace._draws`). A
+program without Python cannot; there only numbers from a seed that the function itself gives are
+drawn, while it is traced, and are the same in every call.
 
 Examples
 --------
@@ -25,6 +25,7 @@ import numpy as np
 
 from .._core.base.sizes import Size
 from .._core.base.state import now
+from .._core.trace import GENERATORS, RandomGenerator, in_trace
 from .._core.trace.namespace import offering
 from ..errors import OutsideError
 
@@ -36,34 +37,77 @@ def _seeding(function: Callable[..., Any], home: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def seed(*args: Any, **kwargs: Any) -> Any:
+        given = any(x is not None for x in (*args, *kwargs.values()))
+        if now().draws is not None:
+            if not given:
+                raise OutsideError(
+                    f"{home}.seed() takes a seed from the system, another one in each call, so "
+                    "that a derivative could not be computed of the same numbers. Write instead: "
+                    f"{home}.seed(), outside of the function"
+                )
+            return _of_shared(home).seed(*args, **kwargs)
         seeded = now().seeded
         if seeded is not None:
-            given = any(x is not None for x in (*args, *kwargs.values()))
             (seeded.add if given else seeded.discard)(home)  # without one it is the system's
         return function(*args, **kwargs)
 
     return seed
 
 
+def _of_shared(home: str) -> Any:
+    """Return what stands for a shared generator in the trace that runs."""
+    generator = _SHARED[home]
+    return in_trace(type(generator), generator=generator, home=home)
+
+
+#: The generators that everyone shares.
+_SHARED: dict[str, Any] = {
+    "np.random": np.random.rand.__self__,
+    "random": _python.random.__self__,  # type: ignore[attr-defined]
+}
+
+
 def drawing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return a function that draws random numbers, but not while another is traced."""
+    """Return a function that draws random numbers, of which a trace is told.
+
+    ``name`` is its name in its module.
+    """
+    home, _, method = name.rpartition(".")
 
     @functools.wraps(function)
     def draw(*args: Any, **kwargs: Any) -> Any:
-        seeded = now().seeded
-        if seeded is not None and name.rpartition(".")[0] not in seeded:
-            raise OutsideError(
-                f"{name} draws random numbers: they would be drawn once, while the function is "
-                "traced, and be the same in every call. Write instead: draw them outside and "
-                "pass them as an argument; or np.random.default_rng(seed) within the function "
-                "for the same numbers in every call"
-            )
+        if now().draws is not None:
+            return getattr(_of_shared(home), method)(*args, **kwargs)
+        _refuse_unseeded(name)
         return function(*args, **kwargs)
 
     return draw
 
 
-#: Python's ``random``, which draws nothing while a function is traced.
+def from_system(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return a function that has its numbers from the system; it is refused in a trace."""
+
+    @functools.wraps(function)
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        _refuse_unseeded(name)
+        return function(*args, **kwargs)
+
+    return draw
+
+
+def _refuse_unseeded(name: str) -> None:
+    """Raise in a trace, where nothing notes what is drawn, unless the function gives the seed."""
+    seeded = now().seeded
+    if seeded is not None and name.rpartition(".")[0] not in seeded:
+        raise OutsideError(
+            f"{name} draws random numbers: they would be drawn once, while the function is "
+            "traced, and be the same in every call. Write instead: draw them outside and "
+            "pass them as an argument; or np.random.default_rng(seed) within the function "
+            "for the same numbers in every call"
+        )
+
+
+#: Python's ``random``.
 PYTHON = ModuleType("random")
 for _name, _function in vars(_python).items():
     if not _name.startswith("__"):
@@ -73,24 +117,11 @@ for _name, _function in vars(_python).items():
         setattr(PYTHON, _name, _function)
 
 
-class Drawing:
-    """A generator that a traced function found, and may not draw from."""
-
-    def __init__(self, generator: Any) -> None:
-        self._generator = generator
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._generator, name)
-        if name.startswith("_") or not callable(found):
-            return found
-        return drawing(found, f"{type(self._generator).__name__}.{name}")
-
-
 def default_rng(seed: Any = None) -> Any:
     """Make a generator; while a function is traced its seed has to be given."""
     if seed is None:
-        return drawing(np.random.default_rng, "np.random.default_rng()")()
-    return _seeded(np.random.default_rng)(seed)
+        return from_system(np.random.default_rng, "np.random.default_rng()")()
+    return seed if type(seed) is RandomGenerator else _seeded(np.random.default_rng)(seed)
 
 
 def _seeded(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,7 +131,10 @@ def _seeded(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         numbers = [int(x) if isinstance(x, Size) else x for x in args]
         named = {k: int(x) if isinstance(x, Size) else x for k, x in kwargs.items()}
-        return function(*numbers, **named)
+        made, seeded = function(*numbers, **named), now().seeded
+        if seeded is not None and type(made) in GENERATORS:
+            seeded.add(made)  # which the bodies of loops must not draw from
+        return made
 
     return call
 

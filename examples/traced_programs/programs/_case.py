@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import random as python_random
 import signal
 import time
 import warnings
@@ -106,10 +107,17 @@ def limited(seconds: float) -> Iterator[None]:
 def plain(case: Case, arguments: Sequence[Any]) -> list[np.ndarray]:
     """Return the function's numbers as NumPy computes them; the arguments stay as they are."""
     given = copy.deepcopy(list(arguments))
+    seed_shared()
     result = case.function(*given)
     if result is None:
         result = [given[k] for k in case.written]
     return numbers(result)
+
+
+def seed_shared() -> None:
+    """Have the shared generators draw the same numbers in each call that is compared."""
+    np.random.seed(0)  # noqa: NPY002  which the programs draw from
+    python_random.seed(0)
 
 
 def numbers(result: Any) -> list[np.ndarray]:
@@ -166,6 +174,7 @@ def check(case: Case, traced: Callable[..., Any], points: int, finding: Finding)
         wanted = plain(case, arguments)
         low = any(getattr(v, "dtype", None) == np.float32 for v in (*arguments, *wanted))
         start = time.process_time()
+        seed_shared()
         got = numbers(compiled(*copy.deepcopy(list(arguments))))
         finding.first = finding.first or time.process_time() - start
         compare(got, wanted, low)
@@ -178,6 +187,7 @@ def check(case: Case, traced: Callable[..., Any], points: int, finding: Finding)
             gradient = sg.value_and_grad(lambda w, *a: total(compiled(*a), w),
                                          tuple(k + 1 for k in argnums))  # fmt: skip
         start = time.process_time()
+        seed_shared()
         _, found = gradient(weights, *copy.deepcopy(list(arguments)))
         if seed == 0:
             finding.first += time.process_time() - start

@@ -39,8 +39,10 @@ class State(NamedTuple):
         Backward loops that have been made in a trace, of stand-ins for their operands; None outside
         of one.
     seeded:
-        The shared generators of random numbers that the function has seeded; None outside of a
-        trace.
+        The shared generators of random numbers that the function has seeded, by their names, and
+        those that it has made; None outside of a trace.
+    draws:
+        Notes the random numbers that the function draws; None where a program cannot have them.
     sizes:
         Names of the sizes in the traces around: a trace within has others.
     examples:
@@ -91,7 +93,8 @@ class State(NamedTuple):
     made: set[Any] | None = None
     guards: dict[Any, bool] | None = None
     pulled: dict[Any, Any] | None = None
-    seeded: set[str] | None = None
+    seeded: set[Any] | None = None
+    draws: Any = None
     sizes: frozenset[str] = frozenset()
     examples: Any = None
     refusals: Any = None

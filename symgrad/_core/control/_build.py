@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from ...errors import ArgumentError, ShapeError, TraceError
 from ..base.sizes import Dimension, same
-from ..base.state import within_body
+from ..base.state import now, within_body
 from ..graph import Body, Input, Literal, Node, recording_nodes, topological, viewed
 from ..op import PROJECTIONS
 from ..rewrite import rewrite
@@ -154,7 +155,23 @@ def _loop(
 ) -> tuple[Any, Any]:  # fmt: skip
     counter = Input("i", (), np.int64)
     index = Traced(counter, weak=int)
-    start, nodes, inputs, news, y = _settled(what, function, init, lambda carry: step(carry, index))
+    # Numbers that a step draws are elements of what is drawn for all steps.
+    drawn: dict[Node, Node] = {}
+
+    def one(whole: Input) -> Input:
+        element = Input(whole.name, whole.shape[1:], whole.dtype)
+        drawn[element] = as_node(Traced(whole)[::-1]) if reverse else whole
+        return element
+
+    def steps() -> AbstractContextManager[None]:
+        drawn.clear()
+        draws = now().draws
+        return nullcontext() if draws is None else draws.repeated(length, one)
+
+    start, nodes, inputs, news, y = _settled(
+        what, function, init, lambda carry: step(carry, index), steps
+    )
+    slices, xs = [*slices, *drawn], [*xs, *drawn.values()]
     stacked = Values.of(y)
     # What no step changes is no carry.
     fixed = {x: n for x, n, new in zip(inputs, nodes, news, strict=True) if new is x}
@@ -177,14 +194,22 @@ def _loop(
 
 
 def _settled(
-    what: str, function: Any, init: Any, step: Callable[[Any], tuple[Any, Any]]
-) -> tuple[Values, list[Node], list[Input], list[Node], Any]:
-    """Trace a step on bound carries, whose element types are settled by trying."""
+    what: str, function: Any, init: Any, step: Callable[[Any], tuple[Any, Any]],
+    steps: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> tuple[Values, list[Node], list[Input], list[Node], Any]:  # fmt: skip
+    """Trace a step on bound carries, whose element types are settled by trying.
+
+    ``steps`` makes a context for what each step draws.
+    """
     start = Values.of(init)
     nodes, weak, names = start.nodes, start.weak, start.names("c")
+    draws = now().draws
+    mark = None if draws is None else draws.mark()
     for _ in range(TRIALS):
         inputs = bound(nodes, names)
-        with within_body():
+        if draws is not None:
+            draws.rollback(mark)
+        with within_body(), steps():
             carry, y = step(start.filled([Traced(x, w) for x, w in zip(inputs, weak, strict=True)]))
         found = Values.of(carry)
         check_structure(start, found, what, function)

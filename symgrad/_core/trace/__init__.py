@@ -12,6 +12,18 @@ from ._complex import Complex, flatten_traced, is_complex, to_complex
 from ._complex_ops import bind_complex
 from ._constants import known_number, known_value, known_values
 from ._decisions import EnclosedError, Examples, PlacesError, attempt, decided, truth_of
+from ._draws import (
+    GENERATORS,
+    WITHOUT_PYTHON,
+    Drawn,
+    Draws,
+    Repeated,
+    carry_out,
+    planned,
+    put_back,
+    sizes_by,
+    state_of,
+)
 from ._function import (
     Graph,
     Left,
@@ -31,6 +43,7 @@ from ._function import (
     warn_if_changed,
     with_conditions,
 )
+from ._generators import RandomGenerator, in_trace
 from ._integers import size_bits
 from ._labels import is_table
 from ._mask_selection import in_rows, is_selection

@@ -331,9 +331,13 @@ def attempt() -> Iterator[None]:
     refusals = now().refusals
     before = {} if examples is None else dict(examples.conditions)
     count = 0 if refusals is None else refusals.count
+    draws = now().draws
+    mark = None if draws is None else draws.mark()
     try:
         yield
     except Exception:
+        if draws is not None:
+            draws.rollback(mark)
         if examples is not None:
             examples.conditions = before
         if refusals is not None:

@@ -28,6 +28,8 @@ from ..graph._types import check_dtype
 from ._bind import as_node
 from ._complex import Complex, flatten_traced
 from ._decisions import EnclosedError, Examples, share
+from ._draws import Drawn
+from ._generators import RandomGenerator
 from ._refusals import Refusals, Running
 from ._signature import Signature, make_inputs
 from ._traced import Traced
@@ -51,6 +53,8 @@ class Graph:
         Relations between sizes that held, ``{relation: truth}``.
     conditions:
         Truth values of the inputs that were true in the example call.
+    drawn:
+        The random numbers that are drawn before it runs; their inputs are the last.
     """
 
     inputs: tuple[Input, ...]
@@ -59,6 +63,7 @@ class Graph:
     leaves: tuple[Any, ...]
     guards: Mapping[sp.Basic, bool]
     conditions: tuple[Node, ...] = ()
+    drawn: Drawn | None = None
 
     def pack(self, values: Sequence[Any]) -> Any:
         """Return the function's nested result from the values of the outputs."""
@@ -137,9 +142,13 @@ def trace(
             say_where(refusal, function)
             raise refusal from None
     conditions = () if examples is None else tuple(examples.conditions)
-    if inside and encloses((*nodes, *conditions), inputs, guards):
+    drawn = None if examples is None or now().draws is None else now().draws.result
+    inputs += () if drawn is None else drawn.inputs
+    if inside and (drawn is not None or encloses((*nodes, *conditions), inputs, guards)):
         raise EnclosedError
-    return Graph(tuple(inputs), tuple(nodes), tree, tuple(leaves), strongest(guards), conditions)
+    return Graph(
+        tuple(inputs), tuple(nodes), tree, tuple(leaves), strongest(guards), conditions, drawn
+    )
 
 
 class Left(NamedTuple):
@@ -218,6 +227,11 @@ def collect(result: Any) -> tuple[list[Node], Tree, list[Any]]:
         if isinstance(leaf, Traced) or is_value(leaf):
             leaves.append(len(nodes))
             nodes.append(as_node(leaf))
+        elif type(leaf) is RandomGenerator:
+            raise TraceError(
+                "the function returns a generator of random numbers, which it was given. Write "
+                "instead: return the numbers alone"
+            )
         else:
             leaves.append((leaf,))
     return nodes, tree, leaves

@@ -20,6 +20,8 @@ from ..graph import Input, SizeOf, more_than_numbers
 from ..graph._types import check_dtype
 from ._clocks import Reading
 from ._complex import Complex
+from ._draws import GENERATORS
+from ._generators import in_trace
 from ._labels import is_table
 from ._traced import Traced
 from ._tree import Tree, flatten, is_number_list
@@ -99,7 +101,8 @@ class LeafKind(NamedTuple):
 
     ``kind`` is "array" (with dtype and size pattern; ``value`` is ``int`` or ``bool`` for one of
     Python's that is data), "float" (a Python float), "complex"
-    (a Python complex), "int" (a Python integer, a size), or "static" (baked in by value).
+    (a Python complex), "int" (a Python integer, a size), "generator" (of random numbers, of the
+    class ``value``, which is drawn from before the program runs), or "static" (baked in by value).
     Complex arrays and numbers enter a program as real arrays with a last axis of two.
     """
 
@@ -114,6 +117,11 @@ class LeafKind(NamedTuple):
         return self.kind in ("array", "float", "complex") or (
             self.kind == "int" and self.value is None
         )
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether a call passes the leaf along: an input, or what inputs are drawn from."""
+        return self.is_value or self.kind == "generator"
 
     @property
     def baked_in(self) -> Any:
@@ -136,6 +144,11 @@ class Signature(NamedTuple):
     leaves: tuple[LeafKind, ...]
     dynamic: bool = True
     state: int = 0
+
+    @property
+    def generators(self) -> list[int]:
+        """Which leaves are generators of random numbers."""
+        return [k for k, leaf in enumerate(self.leaves) if leaf.kind == "generator"]
 
 
 def signature_of(
@@ -171,6 +184,8 @@ def signature_of(
             kinds.append(LeafKind("float"))
         elif type(leaf) is complex:
             kinds.append(LeafKind("complex"))
+        elif type(leaf) in GENERATORS:
+            kinds.append(LeafKind("generator", value=type(leaf)))
         elif type(leaf) is int and leaf.bit_length() < 64:
             # A sum of a few sizes has no overflow; larger numbers are Python's own.
             symbolic = dynamic and 1 < leaf < MOST_BYTES
@@ -245,7 +260,7 @@ def make_inputs(
 
     values: list[Any] = []
     inputs: list[Input] = []
-    for leaf, name in zip(signature.leaves, names, strict=True):
+    for number, (leaf, name) in enumerate(zip(signature.leaves, names, strict=True)):
         if leaf.is_complex:
             half = np.float32 if leaf.dtype == "F" else np.float64
             node = Input(name, (*map(dim, leaf.sizes), 2), half)
@@ -265,6 +280,8 @@ def make_inputs(
             if isinstance(size, Size):
                 inputs.append(Input(name, (), np.int64, dim=size.expr))
             values.append(size)
+        elif leaf.kind == "generator":
+            values.append(in_trace(leaf.value, number))
         else:
             values.append(leaf.value[1])
     return values, inputs
