@@ -53,6 +53,7 @@ autosummary_context = {
         "optimize",
         "signal",
         "sparse",
+        "testing",
     ],
     "shown": {name: reference_pages.shown(name) for name in reference_pages.INTERNAL},
     "constants": reference_pages.constants(),

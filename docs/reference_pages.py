@@ -25,6 +25,9 @@ RESULTS = {
     "Paths": "symgrad._tensor._paths",
     "Levels": "symgrad._tensor._engine",
     "Op": "symgrad._core.op._kinds",
+    "TorchFunction": "symgrad._bridges._torch",
+    "JaxFunction": "symgrad._bridges._jax",
+    "PyTensorFunction": "symgrad._bridges._pytensor",
 }
 
 #: The members of each class that are not for users, inherited ones included.
@@ -47,6 +50,9 @@ INTERNAL = {
         "numbers of schedule sizes test"
     ),
     "NLP": "",
+    "TorchFunction": "",
+    "JaxFunction": "",
+    "PyTensorFunction": "",
     "Tensor": "accumulate edge memory name",
 }
 

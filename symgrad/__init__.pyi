@@ -4,6 +4,7 @@ from . import errors as errors
 from . import extend as extend
 from . import numpy as numpy
 from . import scipy as scipy
+from . import testing as testing
 from . import torch as torch
 from ._api._adapt import adapt as adapt
 from ._api._at_values import hvp as hvp
@@ -37,6 +38,9 @@ from ._api._transforms import value_and_grad as value_and_grad
 from ._api._transforms import vmap as vmap
 from ._api._verify import recheck as recheck
 from ._api._verify import verify as verify
+from ._bridges._jax import to_jax as to_jax
+from ._bridges._pytensor import to_pytensor as to_pytensor
+from ._bridges._torch import to_torch as to_torch
 from ._core.program import Program as Program
 from ._core.program import load as load
 from ._core.runtime import get_kept_memory as get_kept_memory

@@ -114,3 +114,76 @@ def test_the_real_jax() -> None:
         with pytest.raises(sg.errors.TraceError, match=r"jnp\.\w+ of JAX .*Write instead: np\."):
             sg.grad(f)(X)
         assert time.thread_time() - start < 5.0
+
+
+# ---------------------------------------------------------------- arguments of other libraries
+
+
+class Exchanged:
+    """An array that has nothing but the exchange protocol."""
+
+    def __init__(self, numbers: np.ndarray) -> None:
+        self.numbers, self.given = numbers, 0
+
+    def __dlpack__(self, **options: Any) -> Any:
+        self.given += 1
+        return self.numbers.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.numbers.__dlpack_device__()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64", "bool"])
+def test_arguments_by_dlpack(dtype: str) -> None:
+    numbers = np.arange(6).reshape(2, 3).astype(dtype)
+    f = sg.compile(lambda x, y: (x * 2, np.sum(x) + y))
+    for array in (numbers, numbers.T, numbers[:, ::2], numbers[:0], numbers[0, 0, np.newaxis]):
+        given = Exchanged(array)
+        double, total = f(given, 1.5)
+        assert given.given == 1
+        assert double.dtype == (array * 2).dtype
+        np.testing.assert_array_equal(double, array * 2)
+        np.testing.assert_array_equal(total, np.sum(array) + 1.5)
+
+
+def test_derivatives_of_arguments_by_dlpack() -> None:
+    numbers = np.arange(3.0)
+    given = Exchanged(numbers)
+    assert sg.grad(lambda p: np.sum(p["x"] ** 2))({"x": given})["x"].tolist() == [0.0, 2.0, 4.0]
+    assert sg.hessian(lambda x: np.sum(x**3))(given).tolist() == np.diag(6 * numbers).tolist()
+    numbers[:] = 1.0  # its memory is read, and not a copy of it
+    assert sg.grad(lambda p: np.sum(p["x"] ** 2))({"x": given})["x"].tolist() == [2.0, 2.0, 2.0]
+
+
+def test_read_only_memory_by_dlpack() -> None:
+    numbers = np.arange(3.0)
+    numbers.flags.writeable = False
+    try:
+        numbers.__dlpack__(max_version=(1, 0))
+    except (BufferError, TypeError):
+        pytest.skip("this NumPy gives away no memory that is read-only")
+    assert sg.grad(lambda x: np.sum(x**2))(Exchanged(numbers)).tolist() == [0.0, 2.0, 4.0]
+
+
+class Elsewhere(Exchanged):
+    def __dlpack__(self, **options: Any) -> Any:
+        raise BufferError("cannot export memory of another device")
+
+
+def test_memory_that_is_elsewhere_is_refused() -> None:
+    with pytest.raises(
+        sg.errors.ArgumentError,
+        match=r"argument x\[0\] is a .*Elsewhere.*on the CPU: cannot export.*NumPy array",
+    ):
+        sg.grad(lambda x: np.sum(x[0]))([Elsewhere(np.ones(2)), 1.0])
+
+
+@pytest.mark.parametrize("name", ["torch", "jax", "pytensor"])
+def test_bridges_say_what_they_need(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name in sys.modules:
+        pytest.skip("it has been imported already")
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(
+        sg.errors.MissingExtraError, match=rf"to_{name} needs .*'symgrad\[{name}\]'"
+    ):
+        getattr(sg, f"to_{name}")(np.sin)

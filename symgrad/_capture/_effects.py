@@ -23,9 +23,9 @@ import numpy as np
 from .._core.base.fork_safety import cached_property
 from .._core.base.state import now
 from .._core.trace import Traced, flatten_traced
-from .._dispatch._draws import States
 from ..errors import UnsupportedError
 from ._code_names import names_in
+from ._draws import States
 from ._locations import Walk
 from ._ownership import FIXED, NONE, of_package
 from ._user_code import (

@@ -23,9 +23,9 @@ import numpy as np
 from .._core.base.state import now
 from .._core.graph import Where, warn_user
 from .._core.trace import GENERATORS
-from .._dispatch._draws import States
 from ..errors import CaptureWarning, OutsideError
 from ._code_names import names_in
+from ._draws import States
 
 #: So many more traces tell whether a function draws, or another thread, if no code says so.
 DOUBT = 16

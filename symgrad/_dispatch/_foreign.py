@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ._c_function import CFunction
 
 
+_IN_NUMBA = "a kernel in Numba's code has no Python objects to write to"
+
+
 class Foreign:
     """The methods of a compiled function by which Numba and C call it."""
 
@@ -32,7 +35,7 @@ class Foreign:
         dataclasses, which numba does not have, the kernel takes the leaves that are no
         constants one by one.
         """
-        return self._specialization(args, kwargs, True, True, alone=True).kernel(into=False)
+        return self._specialization(args, kwargs, True, True, alone=_IN_NUMBA).kernel(into=False)
 
     def kernel_into(self, *args: Any, **kwargs: Any) -> Any:
         """Return a numba dispatcher that writes into given arrays and allocates nothing.
@@ -60,7 +63,7 @@ class Foreign:
         >>> print(f"{descend(x, 50):.3e}")
         7.957e-09
         """
-        return self._specialization(args, kwargs, True, True, alone=True).kernel(into=True)
+        return self._specialization(args, kwargs, True, True, alone=_IN_NUMBA).kernel(into=True)
 
     def cfunc(self, *args: Any, signature: str | None = None, **kwargs: Any) -> CFunction:
         """Return a C function for arguments of these kinds: an address that any language calls.

@@ -490,8 +490,12 @@ class Function(Foreign, Travels, Generic[P, R]):
 
     def _specialization(
         self, args: Sequence[Any], kwargs: Any, short: bool = False, kernel: bool = False,
-        fixed: bool = False, alone: bool = False,
+        fixed: bool = False, alone: str = "",
     ) -> Specialization:  # fmt: skip
+        """Return what is known of calls with such arguments.
+
+        ``alone``: why nothing that the function assigns could be written back, which is refused.
+        """
         with SHORTENED:
             new, kwargs = self._prepared(tuple(args), kwargs)
             raw, tree = flatten((new, kwargs))
@@ -503,9 +507,9 @@ class Function(Foreign, Travels, Generic[P, R]):
             raise OutsideError(f"{WITHOUT_PYTHON} [{found.first_draw}]")
         if found.unwritten and alone:
             raise UnsupportedError(
-                f"{listed(found.unwritten)} is assigned by the function, outside of it, and a "
-                "kernel in Numba's code has no Python objects to write to. Write instead: pass it "
-                "as an argument and return it, or call the function itself"
+                f"{listed(found.unwritten)} is assigned by the function, outside of it, and "
+                f"{alone}. Write instead: pass it as an argument and return it, or call the "
+                "function itself"
             )
         if found.unwritten:
             say_unwritten(found.unwritten, "a program without Python leaves nothing behind")

@@ -13,6 +13,7 @@ import numpy as np
 import sympy as sp
 
 from .._capture._assignments import Assignments
+from .._capture._draws import Drawing
 from .._core.base.fork_safety import cached_property, free_in_children, undisturbed
 from .._core.base.sizes import evaluate_dim
 from .._core.base.state import within
@@ -31,7 +32,6 @@ from ..errors import (
     DTypeError,
     OutOfMemoryError,
 )
-from ._draws import Drawing
 from ._layout import Layout, can_ask
 from ._packing import (
     Unpack,

@@ -1,8 +1,8 @@
 """``numpy.random`` and Python's ``random``, whose shared generators a traced function draws from.
 
-A compiled function draws in each call, before its program runs (:mod:`symgrad._core.trace._draws`). A
-program without Python cannot; there only numbers from a seed that the function itself gives are
-drawn, while it is traced, and are the same in every call.
+A compiled function draws in each call, before its program runs
+(:mod:`symgrad._core.trace._draws`). A program without Python cannot; there only numbers from a seed
+that the function itself gives are drawn, while it is traced, and are the same in every call.
 
 Examples
 --------

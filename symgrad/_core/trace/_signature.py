@@ -73,7 +73,9 @@ def as_leaf(value: Any, what: str) -> Any:
         return value
     if hasattr(value, "__array__") and not isinstance(value, (Traced, type)):
         _require_numbers(value, what)
-        return as_leaf(np.asarray(value), what)
+        return as_leaf(_foreign_array(value, what, np.asarray), what)
+    if hasattr(value, "__dlpack__") and not isinstance(value, type):
+        return as_leaf(_foreign_array(value, what, np.from_dlpack), what)
     return value.leaf() if isinstance(value, Reading) else value
 
 
@@ -88,6 +90,28 @@ def as_leaves(
         wrong = True
     paths = argument_paths(function, args, kwargs) if wrong else ()
     return [as_leaf(leaf, f"argument {path}") for leaf, path in zip(raw, paths, strict=True)]
+
+
+#: The functions that other libraries' differentiation takes, by the packages of their arrays.
+_BRIDGES = {"torch": "sg.to_torch(f)", "jax": "sg.to_jax(f)", "jaxlib": "sg.to_jax(f)"}
+
+
+def _foreign_array(
+    value: Any, what: str, read: Callable[[Any], np.ndarray[Any, Any]]
+) -> np.ndarray[Any, Any]:
+    """Return another library's array as one of NumPy's; memory on the CPU is not copied."""
+    try:
+        return read(value)
+    except foreseen(TypeError, ValueError, RuntimeError, BufferError) as error:
+        kind = type(value)
+        home = kind.__module__.partition(".")[0]
+        bridge = _BRIDGES.get(home)
+        instead = "" if bridge is None else f"{bridge}, which {home} differentiates and calls; or "
+        raise ArgumentError(
+            f"{what} is a {home}.{kind.__name__}, which gives no numbers on the CPU: "
+            f"{str(error).partition(chr(10))[0]:.200} Write instead: {instead}its numbers as a "
+            "NumPy array"
+        ) from error
 
 
 def _require_numbers(value: Any, what: str) -> None:
