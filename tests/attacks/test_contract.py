@@ -377,6 +377,9 @@ CALLS = (
     "program.save(path)",
     "program.source(name)",
     "sg.draw(program, x, file=none, limit=limit)",
+    "sg.to_torch(f)",
+    "sg.to_jax(f)",
+    "sg.to_pytensor(f)",
 )
 
 
@@ -511,7 +514,7 @@ def untouched(tmp_path: Path) -> Iterator[None]:
         sg.set_num_threads(threads)
 
 
-@pytest.mark.attack(quick=400, whole=18360, judge="symgrad's own errors, or a result")
+@pytest.mark.attack(quick=400, whole=18870, judge="symgrad's own errors, or a result")
 @pytest.mark.usefixtures("untouched")
 def test_contract(attack: Any) -> None:
     """Odd values in every parameter of every public function."""
