@@ -33,7 +33,7 @@ from ..op import Bodied, registry
 Bind = Callable[[Any, Mapping[Any, int]], Any]
 
 #: Calls NumPy's functions for the traced code, by their names.
-_NAMESPACE = f"{__package__}._namespace"
+_NAMESPACE = f"{__package__}.namespace"
 
 
 class EnclosedError(Exception):
