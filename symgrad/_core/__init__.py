@@ -1,4 +1,4 @@
-"""The compiler: from a Python function to machine code. It imports nothing of the rest of symgrad.
+"""The compiler: from a Python function to machine code. Of the rest it imports the errors alone.
 
 A function is run once on traced values (``trace``), which makes a graph of nodes (``graph``) of
 ops (``op``: what a record is; ``ops``: all of them). Loops and branches are nodes that hold bodies

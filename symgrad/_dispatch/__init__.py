@@ -1,4 +1,4 @@
-"""Compiling: kernels, their disk cache, and dispatch on the kinds of arguments."""
+"""Compiled functions: dispatch on the kinds of arguments, kernels, and finding those on disk."""
 
 from .._capture._adaptation import adapted
 from .._capture._call import Call, Given

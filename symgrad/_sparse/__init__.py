@@ -5,9 +5,9 @@ functions of the same axes, the *lanes*. An input by itself is one block, of one
 and columns. Each kind of op has a rule for what becomes of a block.
 
 Blocks are arrays of the graph, so they are as many for a thousand unknowns as for a million, and
-the index arrays of gathers are data. No graph is coloured, and none is written out by elements.
-Where lanes end, at loops that carry arrays and at factorisations, the places are still known: a
-:class:`Structure`.
+the index arrays of gathers are data. Along lanes no graph is coloured, and none is written out by
+elements. Where lanes end, at loops that carry arrays and at factorisations, the places are still
+known: a :class:`Structure`. There values come from compressed passes, by colours (``_colours``).
 """
 
 from ._block import Block

@@ -1,4 +1,4 @@
-"""The graph: interned nodes, the program, and the checker."""
+"""The graph: interned nodes, walks over them, the laws of a graph, and the checker."""
 
 from ._body import BODIES, BODY, RULE, Body, Rule, bodies, size_symbols, value_text
 from ._check import check, checked

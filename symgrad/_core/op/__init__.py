@@ -2,8 +2,9 @@
 
 An op is one record in one place, with facets beside it. The record says what it is: its operands,
 shape and type rule, element formula, derivative rule. ``Code`` says how it is computed,
-``Evidence`` what it is tested and certified against, ``Words`` what is told of it. The passes
-(reverse, forward, batch, rewrite, schedule, lower) know no op by name: they read the record.
+``Evidence`` what it is tested and certified against, ``Words`` what is told of it. Transformations,
+batching and code generation read the record. Code that looks for one form (a rewrite, a loop that
+Python wrote out, a border) names the ops of that form.
 
 There are few *kinds* of op, with a record each, and each pass treats a kind in one way:
 

@@ -1,9 +1,9 @@
 """The runtime: what knows the structures of CPython, NumPy and the C library.
 
 Machine code comes here for the way from a Python call into a program and back (``_entry``), for
-memory that is kept between calls (``_memory``), for threads (``_threads``), and for the functions
+memory that is kept between calls (``_memory``), for threads (``threads``), and for the functions
 of other libraries (``_libraries``). The structures that it relies on are listed and tested in
-``_structures``; where one is otherwise, calls go through Numba's dispatcher instead.
+``structures``; where one is otherwise, calls go through Numba's dispatcher instead.
 """
 
 from . import structures as structures
