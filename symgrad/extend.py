@@ -7,7 +7,7 @@ the log of changes tells of each change.
 An elementwise op is a record (:class:`Map`) with facets beside it: how it is computed
 (:class:`Code`), where tests sample it (:class:`Evidence`), and its words (:class:`Words`).
 :func:`define` enters them together. Then the op is traced, differentiated in every mode, batched,
-compiled, printed, and checked by :func:`symgrad.verify`, like those of NumPy.
+compiled and printed like those of NumPy, and checked by :func:`symgrad.verify` if SymPy has a form.
 
 A function that can be written in terms of others needs no op: :func:`composite` lets it stand for
 a function of another package. An identity between formulas that loses fewer digits, or costs less,

@@ -1,7 +1,7 @@
 """Derivatives at given values: ``jvp``, ``vjp`` and ``hvp`` return numbers, not functions.
 
 The functions compiled for them are kept with the user's, so that each is compiled once; from the
-second function of one code on, a lambda in a loop, they are lent (:mod:`._lent`).
+second function of one code on, a lambda in a loop, they are shared (:mod:`._kept_functions`).
 """
 
 from __future__ import annotations

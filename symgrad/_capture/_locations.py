@@ -1,6 +1,6 @@
 """Places that a function reads besides its arguments, and what holds them.
 
-A place is an expression in Python, by which code that :mod:`._compared` writes reads it again:
+A place is an expression in Python, by which code that :mod:`._comparison` writes reads it again:
 ``config.alpha``, ``params['w']``, ``helper.__code__``. :mod:`._reads` walks over a function and
 enters here what it finds.
 """

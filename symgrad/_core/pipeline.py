@@ -4,7 +4,7 @@
              -> name axes, unroll, call, legalise, cut -> schedule -> plan -> emit     its code
 
 A function is traced by being called (``trace``). A transformation is a function, too: its body
-has the graph of what it transforms and extends it (``_reverse``, ``_forward``, ``_batch``), so
+has the graph of what it transforms and extends it (``reverse``, ``forward``, ``batch``), so
 the graph that a trace gives is the transformed one. From there on each pass takes what a graph
 is wanted for, and returns what is to be computed instead. Kahn's algorithm puts the steps into
 an order, once for the program and once for what has instructions, and that order is the order

@@ -1,7 +1,7 @@
 """Machine code of a program: made by LLVM directly, loaded once, called from Python.
 
 Numba would optimise such code twice and need a tenth of a second for its own part; a kernel for
-use inside ``@njit`` is made when it is asked for (``_kernel``).
+use inside ``@njit`` is made when it is asked for (``_dispatch``).
 """
 
 from __future__ import annotations

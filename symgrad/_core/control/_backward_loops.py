@@ -1,7 +1,7 @@
 """Reverse mode of loops: which backward loop, made once for loops of one body.
 
 Loops of one body differ in their operands only, as the pieces of a solution from one dose to the
-next do (``_one_body``). The backward loop is made of stand-ins for operands and cotangents.
+next do (``_body_merging``). The backward loop is made of stand-ins for operands and cotangents.
 """
 
 from __future__ import annotations

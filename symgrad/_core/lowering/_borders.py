@@ -12,7 +12,7 @@ one for each cell, whose results are assembled, and the shifted arrays are never
     ...
 
 So are sums of shifted parts that lie at the far end of an axis, as the adjoint of ``np.roll`` has
-them; others are read from arrays with margins (:mod:`._shifted`).
+them; others are read from arrays with margins (:mod:`._shifted_sums`).
 """
 
 from __future__ import annotations

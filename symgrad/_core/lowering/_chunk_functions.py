@@ -152,7 +152,7 @@ class _Chunked:
             self.frame.status()
         self.frame.more = ("%threads",)
         #: What chunks read: which nest they are of, so that nests that differ in what they compute
-        #: share a function (``_alike``), the frame's pointers and sizes, where
+        #: share a function (``_function_merging``), the frame's pointers and sizes, where
         #: parts are, and two numbers.
         self.given = ["ptr %part", *(f"ptr {p}" for p in self.frame.pointers)]
         self.given += size_parameters(self.frame.sizes)

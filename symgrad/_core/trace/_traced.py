@@ -112,7 +112,7 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
 
     NumPy functions, operators and array methods work on it and extend the graph. What
     needs a number (``if``, ``float``, ``math.sin``) raises :class:`TraceError`. Arrays can be
-    assigned to: see ``_stored``.
+    assigned to: see ``_memory``.
     """
 
     __slots__ = ()
