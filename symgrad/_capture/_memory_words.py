@@ -5,8 +5,8 @@ dictionary, an item of a list, a cell, a slot. Code that has read such places wo
 as long as these words are the same. A word may be looked at if those before it are as they were:
 first where a dictionary's table is, then what is in it.
 
-The layouts are the same in the versions of CPython that :mod:`._layout_checks` lists, or found out here;
-they are tried there before the first use.
+The layouts are the same in the versions of CPython that :mod:`._layout_checks` lists, or found out
+here; they are tried there before the first use.
 """
 
 from __future__ import annotations
