@@ -219,7 +219,11 @@ def test_no_guards_in_batches_and_bodies() -> None:
     assert "np.take" in str(caught.value)
     assert "test_guards.py:" in str(caught.value)
     with pytest.raises(TraceError, match="steps of a loop"):
-        sg.compile(lambda x: sg.fori_loop(0, 3, lambda i, c: c if c > 0 else -c, x))(1.0)
+        sg.compile(lambda x: sg.fori_loop(0, 3, lambda i, c: [-c, c][c > 0], x))(1.0)
+    # ``if`` is a branch of the program there.
+    f = sg.compile(lambda x: sg.fori_loop(0, 3, lambda i, c: c if c > 0 else -c, x))
+    assert (f(1.0), f(-2.0), sg.grad(f)(-2.0)) == (1.0, 2.0, -1.0)
+    assert f.traces == 1
 
 
 def test_a_float_keeps_the_derivative() -> None:

@@ -102,6 +102,8 @@ def _foreign_array(
     """Return another library's array as one of NumPy's; memory on the CPU is not copied."""
     try:
         return read(value)
+    except SymgradError:  # a reading of a clock says what is wrong with it
+        raise
     except foreseen(TypeError, ValueError, RuntimeError, BufferError) as error:
         kind = type(value)
         home = kind.__module__.partition(".")[0]
