@@ -27,6 +27,8 @@ BY_NAME = {
     "_core/control/_branch_writes.py": "elements that branches write: one place, read and written",
     "_core/control/_periods.py": "reads of rolled loops are slices that move by one step",
     "_core/control/_element_writes.py": "what loops write in place: each of four ways of writing",
+    "_core/control/_cleanup.py": "rules of the user's stay where a comparison holds",
+    "_core/control/_unrolling.py": "as above",
     "_core/control/_array_recovery.py": "numbers that are put together are elements of arrays",
     "_core/control/_row_groups.py": "assemblies of slices of one array are one slice",
     "_core/lowering/_borders.py": "loops over assembled arrays become loops over slices",
