@@ -148,6 +148,57 @@ def newton(f, u):
     return u
 
 
+def wrapped(f):
+    return lambda y: 2.0 * f(y)
+
+
+def wrapped_before_a_branch(x):
+    k, s = x, 0.0
+    g = wrapped(lambda y: y * k)
+    if x > 1.0:
+        k = 5 * x
+        s = s + g(1.0)
+    return s
+
+
+def wrapped_def_before_a_branch(x):
+    k, s = x, 0.0
+
+    def h(y):
+        return y * k
+
+    g = wrapped(h)
+    other = g
+    if x > 1.0:
+        k = 5 * x
+        s = s + other(1.0)
+    return s
+
+
+def wrapped_in_one_step(x):
+    g = None
+    for i in range(12):
+        k = x * i
+        if i == 3:
+            g = wrapped(lambda y: y * k)  # noqa: B023
+    return g(x)
+
+
+def wrapped_in_a_list(x):
+    kept = []
+    for i in range(12):
+        kept = [*kept, wrapped(lambda y: y * i)]  # noqa: B023
+    return sum([f(x) for f in kept])
+
+
+def solved_in_a_while(x):
+    u, t = 1.0, 0.0
+    while t < x:
+        u = newton(lambda v: v * v - x * (1 + t), u)  # noqa: B023
+        t = t + 0.25
+    return u
+
+
 def given_to_a_solver(x):
     u = 1.0
     for i in range(12):
@@ -195,7 +246,9 @@ def counter_that_is_set(x):
 PROGRAMS: list[Callable[..., Any]] = [
     counter_in_a_list, def_in_a_list, kept_of_one_step, in_a_dictionary, of_the_step_before,
     made_before_a_loop, made_before_a_branch, before_an_early_return, a_generator, of_an_object,
-    a_method, in_a_while, of_another_loop_of_that_counter, given_to_a_solver, made_after_a_loop,
+    a_method, in_a_while, wrapped_before_a_branch, wrapped_def_before_a_branch,
+    wrapped_in_one_step, wrapped_in_a_list, solved_in_a_while, of_another_loop_of_that_counter,
+    given_to_a_solver, made_after_a_loop,
     counter_after_a_loop, counter_of_loops_in_loops, counter_that_is_set,
 ]  # fmt: skip
 
@@ -229,6 +282,12 @@ def counted_down(x, n):
     for i in range(20, n, -3):  # noqa: B007
         x = x * 1.1
     return x * i
+
+
+def test_closures_that_solvers_are_given_stay_in_loops_of_the_program() -> None:
+    program = sg.compile(solved_in_a_while, control_flow=True).program(2.0)
+    assert "loop" in str(program)
+    sg.vmap(solved_in_a_while)(np.array([2.0, 0.4]))  # without a warning
 
 
 @pytest.mark.parametrize("f", [counted, counted_up, counted_down])

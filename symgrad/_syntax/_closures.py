@@ -29,19 +29,35 @@ _CONSUMERS = frozenset((
 ))  # fmt: skip
 #: Those that do so once their result is gone along.
 _LAZY = frozenset(("enumerate", "filter", "iter", "map", "reversed", "zip"))
-#: Functions of libraries that return another function.
+#: Functions of modules that return another function.
 _MAKERS = frozenset(("compile", "grad", "jit", "njit", "partial", "vectorize", "vmap", "wraps"))
+
+#: Expressions whose value is that of a part, or has it in it.
+_KEEPING = (
+    ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Lambda, ast.IfExp, ast.BoolOp, ast.NamedExpr,
+    ast.Starred, ast.keyword,
+)  # fmt: skip
 
 
 class Closure(NamedTuple):
     """A closure of a function: where it is, which names it reads, and which names hold it.
 
-    ``holders`` is None where it is put into something else: what may call it is not known.
+    Attributes
+    ----------
+    at, reads:
+        Where it is made, and the names that it reads.
+    holders:
+        The names by which it is known; None where it is put into something else, so that it is
+        not known what may call it.
+    wrapped:
+        Whether they hold what a call has made of it: another function, or the numbers that a
+        solver has found. It is the former if a holder is called.
     """
 
     at: Position
     reads: frozenset[str]
     holders: frozenset[str] | None
+    wrapped: bool = False
 
 
 class Closures:
@@ -56,50 +72,93 @@ class Closures:
     """
 
     def __init__(self, definition: ast.FunctionDef, library: frozenset[str]) -> None:
-        self._library = library
+        self._library, self._definition = library, definition
         self._known: list[Closure] = []
         for s in definition.body:
             self._enter(s, [])
         self._loads = [x for x in _names(definition.body) if isinstance(x.ctx, ast.Load)]
+        calls = [x for x in ast.walk(definition) if isinstance(x, ast.Call)]
         self._called = {
-            id(x)
-            for call in ast.walk(definition)
-            if isinstance(call, ast.Call)
-            for x in (call.func, *call.args, *(k.value for k in call.keywords))
+            id(x) for c in calls for x in (c.func, *c.args, *(k.value for k in c.keywords))
         }
+        #: Names that are called, and names that these are other names of or have parts of.
+        self._functions = {name for c in calls if (name := _root(c.func)) is not None}
+        more = self._functions
+        while more:
+            more = {
+                x.id
+                for s in ast.walk(definition)
+                if isinstance(s, ast.Assign) and any(n.id in more for n in _names(s.targets))
+                and not isinstance(s.value, ast.Call)
+                for x in _names([s.value])
+            } - self._functions  # fmt: skip
+            self._functions |= more
         self._loops = [
             _span([x]) for x in ast.walk(definition) if isinstance(x, (ast.For, ast.While))
         ]
 
     def _enter(self, node: ast.AST, above: list[ast.AST]) -> None:
         """Note the closures of a node, which is within ``above``, the innermost first."""
-        if isinstance(node, _CLOSURES) and not self._is_consumed(node, above):
-            reads = frozenset(_free(node))
-            if reads:
-                self._known.append(Closure(_at(node), reads, _holders(node, above)))
+        if isinstance(node, _CLOSURES) and (reads := frozenset(_free(node))):
+            held = self._held(node, above)
+            if held is not None:
+                self._known.append(Closure(_at(node), reads, *held))
+            if isinstance(node, ast.FunctionDef):  # by its name, and by what is made of it
+                made = (self._held(x, up) for x, up in self._given_to_calls(node.name))
+                self._known += [Closure(_at(node), reads, *x) for x in made if x and x[1]]
         for child in ast.iter_child_nodes(node):
             self._enter(child, [node, *above])
 
-    def _is_consumed(self, node: ast.AST, above: Sequence[ast.AST]) -> bool:
-        """Tell whether it is an argument of a call that keeps nothing of it."""
-        call = next((x for x in above if not isinstance(x, (ast.keyword, ast.Starred))), None)
-        if not isinstance(call, ast.Call) or node is call.func:
-            return False
-        if isinstance(call.func, ast.Name) and call.func.id in _LAZY:
-            return self._is_consumed(call, above[above.index(call) + 1 :])
-        if isinstance(call.func, ast.Name) and call.func.id in _CONSUMERS:
-            return True
+    def _given_to_calls(self, name: str) -> Iterator[tuple[ast.Name, list[ast.AST]]]:
+        """Yield where a name is an argument of a call, with the nodes above, innermost first."""
+        waiting: list[tuple[ast.AST, list[ast.AST]]] = [(self._definition, [])]
+        while waiting:
+            node, above = waiting.pop()
+            if isinstance(node, ast.Name) and node.id == name and _call_of(node, above) is not None:
+                yield node, above
+            waiting += [(child, [node, *above]) for child in ast.iter_child_nodes(node)]
+
+    def _held(
+        self, node: ast.AST, above: Sequence[ast.AST]
+    ) -> tuple[frozenset[str] | None, bool] | None:
+        """Return which names hold a closure, and whether a call has made what they hold.
+
+        None if nothing does: it is an argument of a call that keeps nothing of it.
+        """
+        call = _call_of(node, above)
+        if call is None:
+            return _holders(node, above), False
+        around = above[above.index(call) + 1 :]
         called = call.func.attr if isinstance(call.func, ast.Attribute) else _root(call.func)
-        return _root(call.func) in self._library and called not in _MAKERS
+        if isinstance(call.func, ast.Name) and called in _LAZY:
+            return self._held(call, around)
+        if isinstance(call.func, ast.Name) and called in _CONSUMERS:
+            return None
+        if _root(call.func) not in self._library or called in _MAKERS:
+            return None, False
+        if isinstance(call.func, ast.Attribute):  # of a module: quad, minimize, ...
+            return None
+        # A function of the user's: what it returns may call the closure.
+        outer = _call_of(call, around)
+        if outer is not None:
+            return self._held(call, around)
+        taker = around[0] if around else None
+        if isinstance(taker, ast.Assign):
+            targets = [x.id for x in _names(taker.targets) if isinstance(x.ctx, ast.Store)]
+            return (frozenset(targets), True) if targets else (None, False)
+        return (None, False) if isinstance(taker, _KEEPING) else None
 
     def tell(self, block: Sequence[ast.stmt], given: Iterable[str] = ()) -> bool:
         """Tell whether a closure would see that the block has variables of its own.
 
-        ``given`` are those that it has besides the ones that it assigns, and does not hand on: a
-        loop's counter.
+        ``given`` are further ones, which it does not hand on: a loop's counter.
         """
         own = {*assigned(block), *_targets(block), *given}
-        concerned = [x for x in self._known if not own.isdisjoint(x.reads)]
+        concerned = [
+            x for x in self._known
+            if not own.isdisjoint(x.reads)
+            and not (x.wrapped and self._functions.isdisjoint(x.holders or ()))
+        ]  # fmt: skip
         if not concerned:
             return False
         begin, end = _span(block)
@@ -124,10 +183,14 @@ class Closures:
         Not if it has a name that is used after it in the block and nowhere else, to call it or to
         give it to what is called.
         """
-        return closure.holders is None or any(
-            x.id in closure.holders
-            and (not closure.at <= _at(x) <= end or id(x) not in self._called)
-            for x in self._loads
+        return (
+            closure.holders is None
+            or closure.wrapped
+            or any(
+                x.id in closure.holders
+                and (not closure.at <= _at(x) <= end or id(x) not in self._called)
+                for x in self._loads
+            )
         )
 
     def _is_there(self, closure: Closure, begin: Position, end: Position) -> bool:
@@ -150,6 +213,12 @@ class Closures:
             for s in block
             for x in ast.walk(s)
         )
+
+
+def _call_of(node: ast.AST, above: Sequence[ast.AST]) -> ast.Call | None:
+    """Return the call that a node is an argument of; None if it is of none."""
+    call = next((x for x in above if not isinstance(x, (ast.keyword, ast.Starred))), None)
+    return call if isinstance(call, ast.Call) and node is not call.func else None
 
 
 def _at(node: ast.AST) -> Position:

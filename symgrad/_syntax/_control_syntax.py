@@ -199,7 +199,7 @@ class _Rewriter(ast.NodeTransformer):
     def plain(self, statements: Sequence[ast.stmt], *given: str) -> bool:
         """Tell whether a block does nothing but assign, to arrays also by calls.
 
-        ``given``: the variables that it has besides.
+        ``given``: further variables that it has.
         """
         return (
             plain(statements)

@@ -24,6 +24,8 @@ class Box:
     pass
 def apply(f, y):
     return f(y)
+def wrapped(f):
+    return lambda y: 0.9 * f(y)
 def newton(f, u):
     for _ in range(2):
         u = u - 0.1 * f(u)
@@ -68,7 +70,8 @@ class Source:
 
     def closure(self) -> str:
         v, w = self.variable(), self.variable()
-        return self.pick(f"lambda y: 0.5*y + {v}", f"lambda y: y*0.1 + {v}*0.3 + {w}*0.2")
+        plain = self.pick(f"lambda y: 0.5*y + {v}", f"lambda y: y*0.1 + {v}*0.3 + {w}*0.2")
+        return self.pick(plain, plain, f"wrapped({plain})")
 
     def statement(self, depth: int) -> None:
         self.left -= 1
