@@ -97,6 +97,29 @@ def condition(exact: Callable[..., Any], at: Sequence[Any]) -> Any:
     return total / abs(exact(*at))
 
 
+def of_spectrum(f: Callable[[Any], Any], a: Any, *along: Any) -> Any:
+    """Derivatives along matrices of a function of a symmetric or Hermitian matrix.
+
+    By central differences, with 60 digits.
+    """
+    hermitian = any(map(np.iscomplexobj, (a, *along)))
+    with mpmath.workdps(60):
+        h = mpmath.mpf(10) ** -12
+
+        def value(x: Any) -> Any:
+            w, q = (mpmath.eighe if hermitian else mpmath.eigsy)(x)
+            return q * mpmath.diag([f(v) for v in w]) * q.H
+
+        def moved(x: Any, rest: Any) -> Any:
+            if not rest:
+                return value(x)
+            e = h * mpmath.matrix(rest[0].tolist())
+            return (moved(x + e, rest[1:]) - moved(x - e, rest[1:])) / (2 * h)
+
+        found = moved(mpmath.matrix(a.tolist()), along)
+        return np.array(found.tolist(), complex if hermitian else float)
+
+
 def pulled() -> Any:
     """``sin(x) y`` with a slope by ``x`` that is twice the true one, to be told apart."""
 

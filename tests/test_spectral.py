@@ -15,6 +15,7 @@ from scipy.special import logsumexp
 
 import symgrad as sg
 from symgrad.errors import DegeneracyWarning
+from tests.shared import of_spectrum
 
 rng = np.random.default_rng(45)
 TURN = np.array([[0.0, 1.0], [1.0, 0.0]])
@@ -52,24 +53,6 @@ def symmetric(n: int) -> Any:
     return x + x.T
 
 
-def precisely(f: Callable[[Any], Any], a: Any, *along: Any) -> Any:
-    """Derivatives of a function of a matrix along matrices, by differences with 60 digits."""
-    with mp.workdps(60):
-        h = mp.mpf(10) ** -12
-
-        def at(x: Any) -> Any:
-            w, q = mp.eigsy(x)
-            return q * mp.diag([f(value) for value in w]) * q.T
-
-        def moved(x: Any, rest: Any) -> Any:
-            if not rest:
-                return at(x)
-            e = h * mp.matrix(rest[0].tolist())
-            return (moved(x + e, rest[1:]) - moved(x - e, rest[1:])) / (2 * h)
-
-        return np.array(moved(mp.matrix(a.tolist()), along).tolist(), float)
-
-
 @pytest.mark.parametrize("spectrum", SPECTRA)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_functions_of_symmetric_matrices(function: str, spectrum: str) -> None:
@@ -77,7 +60,7 @@ def test_functions_of_symmetric_matrices(function: str, spectrum: str) -> None:
     q = np.eye(3) if spectrum == "equal" else np.linalg.qr(rng.normal(size=(3, 3)))[0]
     a = (q * SPECTRA[spectrum]) @ q.T
     a, e, e2, g = 0.5 * (a + a.T), symmetric(3), symmetric(3), rng.normal(size=(3, 3))
-    first, second = precisely(exact, a, e), precisely(exact, a, e, e2)
+    first, second = of_spectrum(exact, a, e), of_spectrum(exact, a, e, e2)
     for form in FORMS.values() if function == "exp" else [FORMS["scaled"]]:
         whole = lambda a, form=form: form(f, *np.linalg.eigh(a))
         along = lambda a, whole=whole: sg.jvp(whole, (a,), (e,))[1]
@@ -107,21 +90,6 @@ def hermitian(n: int) -> Any:
     return x + x.conj().T
 
 
-def precisely_complex(f: Callable[[Any], Any], a: Any, *along: Any) -> Any:
-    """Derivatives of a function of a Hermitian matrix, by differences with 60 digits."""
-    with mp.workdps(60):
-        h = mp.mpf(10) ** -12
-
-        def moved(x: Any, rest: Any) -> Any:
-            if not rest:
-                w, q = mp.eighe(x)
-                return q * mp.diag([f(value) for value in w]) * q.H
-            e = h * mp.matrix(rest[0].tolist())
-            return (moved(x + e, rest[1:]) - moved(x - e, rest[1:])) / (2 * h)
-
-        return np.array(moved(mp.matrix(a.tolist()), along).tolist(), complex)
-
-
 @pytest.mark.parametrize("spectrum", ["apart", "equal", "two equal", "gap 1e-15", "gap 1e-07"])
 @pytest.mark.parametrize("form", COMPLEX_FORMS)
 def test_functions_of_hermitian_matrices(form: str, spectrum: str) -> None:
@@ -129,7 +97,7 @@ def test_functions_of_hermitian_matrices(form: str, spectrum: str) -> None:
     a = (q * SPECTRA[spectrum]) @ q.conj().T
     a = np.eye(3) + 0j if spectrum == "equal" else 0.5 * (a + a.conj().T)
     e, e2, g = hermitian(3), hermitian(3), hermitian(3)
-    first, second = precisely_complex(mp.exp, a, e), precisely_complex(mp.exp, a, e, e2)
+    first, second = of_spectrum(mp.exp, a, e), of_spectrum(mp.exp, a, e, e2)
     whole = lambda a: COMPLEX_FORMS[form](np.exp, *np.linalg.eigh(a))
     weighted = lambda a, g: np.sum(g * whole(a)).real
     size = np.abs(first).max()
@@ -152,7 +120,7 @@ def test_symmetric_functions_of_hermitian_spectra() -> None:
 
 def test_hermitian_matrices_by_one_triangle_in_batches_and_single_precision() -> None:
     a, e = np.stack([np.eye(3) + 0j, hermitian(3), np.zeros((3, 3)) + 0j]), hermitian(3)
-    first = np.stack([precisely_complex(mp.exp, x, e) for x in a])
+    first = np.stack([of_spectrum(mp.exp, x, e) for x in a])
 
     def upper(a: Any, v: str = "U") -> Any:
         w, v = np.linalg.eigh(a, v)

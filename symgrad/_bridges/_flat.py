@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -171,6 +171,21 @@ class Flat:
             return tuple(_real_values(self.body(*full)))
 
         return restricted
+
+
+def with_constants(arrays: Sequence[Any], constants: Iterable[tuple[int, Any]]) -> list[Any]:
+    """Return all leaves of a call: its arrays, and constants at their positions."""
+    found = list(arrays)
+    for k, value in constants:
+        found.insert(k, value)
+    return found
+
+
+def places_of(wrt: Sequence[int], count: int, constants: Iterable[int]) -> tuple[int, ...]:
+    """Return the positions among ``count`` leaves of some of those that are no constants."""
+    fixed = set(constants)
+    places = [k for k in range(count) if k not in fixed]
+    return tuple(places[k] for k in wrt)
 
 
 def _same(x: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core.base.fork_safety import undisturbed
 from ..errors import MissingExtraError, ShapeError
-from ._flat import Bridge, Flat, Kind, Nest, UnfitLeafError
+from ._flat import Bridge, Flat, Kind, Nest, UnfitLeafError, places_of, with_constants
 
 
 def to_jax(f: Callable[..., Any]) -> JaxFunction:
@@ -114,19 +114,11 @@ class Call:
 
     def leaves(self, arrays: Sequence[Any]) -> list[Any]:
         """Return all leaves."""
-        return self._beside(arrays, [value for _, _, value in self.constants])
-
-    def _beside(self, arrays: Sequence[Any], others: Sequence[Any]) -> list[Any]:
-        found = list(arrays)
-        for (k, *_), value in zip(self.constants, others, strict=True):
-            found.insert(k, value)
-        return found
+        return with_constants(arrays, ((k, value) for k, _, value in self.constants))
 
     def _places(self, wrt: Sequence[int]) -> tuple[int, ...]:
         """Return the positions of some of the arrays among the leaves."""
-        fixed = {k for k, *_ in self.constants}
-        places = [k for k in range(self.flat.count) if k not in fixed]
-        return tuple(places[k] for k in wrt)
+        return places_of(wrt, self.flat.count, (k for k, *_ in self.constants))
 
     def kinds(self, arrays: Sequence[Any]) -> tuple[list[Kind], Nest | None]:
         """Return the kinds of the results, for arrays of which only the kinds are read."""
@@ -158,7 +150,7 @@ class Call:
 
     def batched(self, axes: Sequence[int | None]) -> Call:
         """Return the function of a batch."""
-        every = self._beside(axes, [None] * len(self.constants))
+        every = with_constants(axes, ((k, None) for k, *_ in self.constants))
         return Call(self.flat.batched(tuple(every)), self.constants)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core.base.fork_safety import undisturbed
 from ..errors import ArgumentError, DTypeError, MissingExtraError, ShapeError, SymgradError
-from ._flat import Bridge, Flat, Kind, UnfitLeafError
+from ._flat import Bridge, Flat, Kind, UnfitLeafError, places_of, with_constants
 
 #: The length of axes whose length PyTensor does not know, in the trace that tells the types.
 UNKNOWN = 3
@@ -81,7 +81,7 @@ class PyTensorFunction(Bridge):
             else:
                 constants.append((k, leaf))
         try:
-            kinds, nest = flat.kinds(_beside([_example(x) for x in variables], constants))
+            kinds, nest = flat.kinds(with_constants([_example(x) for x in variables], constants))
         except SymgradError as error:
             if all(None not in x.type.shape for x in variables):
                 raise
@@ -117,14 +117,6 @@ class PyTensorFunction(Bridge):
 def _example(variable: Any) -> Any:
     shape = [UNKNOWN if size is None else size for size in variable.type.shape]
     return np.ones(shape, variable.type.dtype)
-
-
-def _beside(arrays: Sequence[Any], constants: Sequence[tuple[int, Any]]) -> list[Any]:
-    """Return all leaves of a call."""
-    found = list(arrays)
-    for k, value in constants:
-        found.insert(k, value)
-    return found
 
 
 def _op(flat: Flat, constants: tuple[Any, ...], kinds: tuple[Kind, ...]) -> Any:
@@ -177,7 +169,7 @@ def _loaded() -> tuple[Any, Any]:
             return Apply(self, given, [kind() for kind in types])
 
         def perform(self, node: Any, inputs: Sequence[Any], output_storage: Any) -> None:
-            found, _ = self.flat(_beside(inputs, self.constants))
+            found, _ = self.flat(with_constants(inputs, self.constants))
             for storage, array, kind in zip(output_storage, found, self.kinds, strict=True):
                 fits = len(array.shape) == len(kind.shape) and all(
                     told in (None, size) for told, size in zip(kind.shape, array.shape, strict=True)
@@ -190,9 +182,8 @@ def _loaded() -> tuple[Any, Any]:
                     )
                 storage[0] = np.asarray(array, kind.dtype)
 
-        def _places(self, count: int) -> list[int]:
-            fixed = {k for k, _ in self.constants}
-            return [k for k in range(count + len(fixed)) if k not in fixed]
+        def _places(self, wrt: Sequence[int]) -> tuple[int, ...]:
+            return places_of(wrt, self.flat.count, (k for k, _ in self.constants))
 
         def connection_pattern(self, node: Any) -> list[list[bool]]:
             return [[real(x) and real(y) for y in node.outputs] for x in node.inputs]
@@ -204,8 +195,7 @@ def _loaded() -> tuple[Any, Any]:
                 for x, y in zip(cotangents, outputs, strict=True)
                 if real(y)
             ]
-            places = self._places(len(inputs))
-            flat = self.flat.pullback(tuple(places[k] for k in wrt), len(seeds))
+            flat = self.flat.pullback(self._places(wrt), len(seeds))
             kinds = tuple(Kind(inputs[k].type.shape, np.dtype(inputs[k].type.dtype)) for k in wrt)
             op = NumPyOp(flat, self.constants, kinds)
             found = dict(zip(wrt, op(*inputs, *seeds, return_list=True), strict=True))
@@ -214,8 +204,7 @@ def _loaded() -> tuple[Any, Any]:
         def pushforward(self, inputs: Any, outputs: Any, tangents: Any) -> list[Any]:
             wrt = [k for k, x in enumerate(tangents) if real(inputs[k]) and connected(x)]
             moved = [tangents[k].astype(inputs[k].type.dtype) for k in wrt]
-            places = self._places(len(inputs))
-            flat = self.flat.pushforward(tuple(places[k] for k in wrt))
+            flat = self.flat.pushforward(self._places(wrt))
             kinds = tuple(kind for kind in self.kinds if kind.real)
             op = NumPyOp(flat, self.constants, kinds)
             found = iter(op(*inputs, *moved, return_list=True))

@@ -22,7 +22,7 @@ import numpy as np
 
 from .._core.base.state import now
 from .._core.graph import Where, warn_user
-from .._core.trace import GENERATORS
+from .._core.trace import GENERATORS, SHARED
 from ..errors import CaptureWarning, OutsideError
 from ._code_names import names_in
 from ._draws import States
@@ -42,10 +42,6 @@ _CLOCKS = (
     dt.datetime.utcnow, dt.date.today,
 )  # fmt: skip
 _FILES = (input, open, np.loadtxt, np.genfromtxt, np.fromfile, np.load)
-
-
-#: The generators that everyone shares.
-SHARED: tuple[Any, ...] = (np.random.rand.__self__, random.random.__self__)  # type: ignore[attr-defined]
 
 
 class DrawnError(OutsideError):
@@ -79,7 +75,7 @@ def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[N
     """
     seeds = now().draws is None and any("seed" in names_in(code).mentioned for code in codes)
     watched = [g for g in generators if not seeds or isinstance(g, np.random.Generator)]
-    before = States(watched if seeds else (*watched, *SHARED))
+    before = States(watched if seeds else (*watched, *SHARED.values()))
     yield
     if before.moved():
         error = DrawnError(

@@ -16,7 +16,6 @@ from .._capture._assignments import Assignments
 from .._capture._call import Call, Given, without_lists
 from .._capture._captures import Captures
 from .._capture._nondeterminism import (
-    SHARED,
     DrawnError,
     generators_among,
     no_draws,
@@ -32,6 +31,7 @@ from .._core.graph import Node, apart, warn_user
 from .._core.program import Program, concrete
 from .._core.runtime import MISS, structures
 from .._core.trace import (
+    SHARED,
     WITHOUT_PYTHON,
     Draws,
     EnclosedError,
@@ -198,7 +198,7 @@ class Function(Foreign, Travels, Generic[P, R]):
         """Return the state of now of what a call of these arguments may change."""
         raw, tree = flatten((args, {}))
         captures = self._captures.given(self._given(raw, tree, args, {}).objects)
-        return captures.state([*SHARED, *generators_among(raw)])
+        return captures.state([*SHARED.values(), *generators_among(raw)])
 
     def share(self, other: Function[P, R]) -> None:
         """Have what another knows, which the same transformation has made of the same function."""

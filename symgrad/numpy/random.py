@@ -25,7 +25,7 @@ import numpy as np
 
 from .._core.base.sizes import Size
 from .._core.base.state import now
-from .._core.trace import GENERATORS, RandomGenerator, in_trace
+from .._core.trace import GENERATORS, SHARED, RandomGenerator, in_trace
 from .._core.trace.namespace import offering
 from ..errors import OutsideError
 
@@ -56,15 +56,8 @@ def _seeding(function: Callable[..., Any], home: str) -> Callable[..., Any]:
 
 def _of_shared(home: str) -> Any:
     """Return what stands for a shared generator in the trace that runs."""
-    generator = _SHARED[home]
+    generator = SHARED[home]
     return in_trace(type(generator), generator=generator, home=home)
-
-
-#: The generators that everyone shares.
-_SHARED: dict[str, Any] = {
-    "np.random": np.random.rand.__self__,
-    "random": _python.random.__self__,  # type: ignore[attr-defined]
-}
 
 
 def drawing(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import DegeneracyWarning
+from tests.shared import of_spectrum
 
 #: Functions of positive numbers, in NumPy and in mpmath.
 ELEMENTS: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
@@ -41,20 +42,6 @@ WAYS: list[Callable[[Any, Any, Any], Any]] = [
     lambda f, w, v: np.tensordot(v * f(w), v, axes=(1, 1)),
 ]
 GAPS = (0.0, 1e-16, 1e-15, 1e-13, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
-
-
-def _precisely(f: Callable[[Any], Any], a: Any, *along: Any) -> Any:
-    with mp.workdps(50):
-        h = mp.mpf(10) ** -10
-
-        def moved(x: Any, rest: Any) -> Any:
-            if not rest:
-                w, q = mp.eigsy(x)
-                return q * mp.diag([f(value) for value in w]) * q.T
-            e = h * mp.matrix(rest[0].tolist())
-            return (moved(x + e, rest[1:]) - moved(x - e, rest[1:])) / (2 * h)
-
-        return np.array(moved(mp.matrix(a.tolist()), along).tolist(), float)
 
 
 def _matrix(rng: np.random.Generator, n: int) -> Any:
@@ -92,7 +79,7 @@ def test_functions_of_symmetric_matrices(attack: Any) -> None:
             def weighted(a: Any, g: Any, whole: Any = whole) -> Any:
                 return np.sum(g * whole(a))
 
-            first, second = _precisely(exact, a, e), _precisely(exact, a, e, e2)
+            first, second = of_spectrum(exact, a, e), of_spectrum(exact, a, e, e2)
             sizes = np.abs(first).max(), np.abs(second).max()
             found = sg.jvp(whole, (a,), (e,))[1]
             np.testing.assert_allclose(found, first, rtol=0, atol=1e-12 * sizes[0])
@@ -104,7 +91,7 @@ def test_functions_of_symmetric_matrices(attack: Any) -> None:
                 single = sg.jvp(whole, (a.astype("f4"),), (e.astype("f4"),))[1]
                 assert single.dtype == np.float32
                 # The matrix is another by its rounding.
-                near = _precisely(exact, a.astype("f4").astype(float), e)
+                near = of_spectrum(exact, a.astype("f4").astype(float), e)
                 np.testing.assert_allclose(single, near, rtol=0, atol=3e-4 * sizes[0])
 
 
@@ -123,20 +110,6 @@ COMPLEX_WAYS: list[Callable[[Any, Any, Any], Any]] = [
 def _hermitian(rng: np.random.Generator, n: int) -> Any:
     x = rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n))
     return x + x.conj().T
-
-
-def _precisely_complex(f: Callable[[Any], Any], a: Any, *along: Any) -> Any:
-    with mp.workdps(50):
-        h = mp.mpf(10) ** -10
-
-        def moved(x: Any, rest: Any) -> Any:
-            if not rest:
-                w, q = mp.eighe(x)
-                return q * mp.diag([f(value) for value in w]) * q.H
-            e = h * mp.matrix(rest[0].tolist())
-            return (moved(x + e, rest[1:]) - moved(x - e, rest[1:])) / (2 * h)
-
-        return np.array(moved(mp.matrix(a.tolist()), along).tolist(), complex)
 
 
 @pytest.mark.attack(quick=5, whole=1_000, part=100, judge="mpmath, with 50 digits")
@@ -160,8 +133,8 @@ def test_functions_of_hermitian_matrices(attack: Any) -> None:
             def weighted(a: Any, g: Any = g, whole: Any = whole) -> Any:
                 return np.sum(g * whole(a)).real
 
-            first = _precisely_complex(exact, a, e)
-            second = _precisely_complex(exact, a, e, e2)
+            first = of_spectrum(exact, a, e)
+            second = of_spectrum(exact, a, e, e2)
             sizes = np.abs(first).max(), np.abs(second).max()
             found = sg.jvp(whole, (a,), (e,))[1]
             np.testing.assert_allclose(found, first, rtol=0, atol=1e-12 * sizes[0])

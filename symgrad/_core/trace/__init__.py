@@ -14,6 +14,7 @@ from ._constants import known_number, known_value, known_values
 from ._decisions import EnclosedError, Examples, PlacesError, attempt, decided, truth_of
 from ._draws import (
     GENERATORS,
+    SHARED,
     WITHOUT_PYTHON,
     Drawn,
     Draws,

@@ -24,6 +24,12 @@ from ._traced import Traced
 #: Generators of random numbers.
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 
+#: The generators that everyone shares, by the modules that draw from them.
+SHARED: dict[str, Any] = {
+    "np.random": np.random.rand.__self__,
+    "random": random.random.__self__,  # type: ignore[attr-defined]
+}
+
 #: Why a program alone cannot draw.
 WITHOUT_PYTHON = (
     "the function draws random numbers in each call, for which a program without Python (a "

@@ -157,7 +157,7 @@ class Writes:
         self.whole: Node | None = base
         self.pieced: dict[Region, Node] = {}  # what was read so since the last write
 
-    def _besides(self, region: Region) -> Iterator[tuple[Region, Node]]:
+    def _others(self, region: Region) -> Iterator[tuple[Region, Node]]:
         """Yield what has been written to other regions that a region may have elements of."""
         form, picks = _form(region), _picks(region)
         for key, written in self.forms.items():
@@ -169,7 +169,7 @@ class Writes:
 
     def overlap(self, region: Region) -> bool:
         """Tell whether a region has elements in common with one written, but is not it."""
-        return not all(_apart(region, other) for other, _ in self._besides(region))
+        return not all(_apart(region, other) for other, _ in self._others(region))
 
     def write(self, region: Region, value: Node) -> None:
         """Write a region over."""
@@ -254,7 +254,7 @@ class Writes:
         if region in self.pieced:
             return self.pieced[region]
         parts: list[tuple[Region, Node]] = []
-        for other, value in self._besides(region):
+        for other, value in self._others(region):
             common = _common(region, other)
             if common is False:
                 continue
