@@ -8,6 +8,7 @@ Exception:``, and ``with tolerating(OSError):`` in that of ``contextlib.suppress
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import contextlib
 import inspect
 import signal
@@ -94,20 +95,43 @@ REPAIRS: list[Callable[[], None]] = []
 
 
 class delivering:  # noqa: N801 - a block, as above
-    """A block that ends with the error of a handler which Python has dropped within.
+    """A block that ends with the error of a handler which was dropped within.
 
-    It does so where one is raised in a finaliser or in the callback of a weak reference, of which
-    making and dropping nodes and machine code have many.
+    Python drops one that is raised in a finaliser or in the callback of a weak reference, of which
+    making and dropping nodes and machine code have many; NumPy one that is raised while it looks
+    up a method of a value. What a user's own code catches is not dropped.
     """
 
     def __init__(self) -> None:
         self._error: BaseException | None = None
         self._own = threading.get_ident() == threading.main_thread().ident  # which has signals
         self._outer: Callable[[Any], Any] = sys.unraisablehook
+        self._handlers: dict[int, _Noted] = {}
 
     def __enter__(self) -> None:
-        if self._own:
+        if not self._own:
+            return
+        try:
             sys.unraisablehook = self._dropped
+            for number in _NUMBERS:
+                handler = _signal.getsignal(number)
+                if type(handler) is _Noted and not handler.block.open:
+                    handler = handler.handler  # of a block that was interrupted in its last lines
+                if callable(handler) and type(handler) is not _Noted:
+                    self._handlers[number] = noted = _Noted(handler, self)
+                    signal.signal(number, noted)
+        except BaseException:
+            self._own = False
+            raise
+
+    @property
+    def open(self) -> bool:
+        """Whether the block has not ended."""
+        return self._own
+
+    def note(self, error: BaseException) -> None:
+        """Note what a handler raises."""
+        self._error = error
 
     def _dropped(self, what: Any) -> None:
         if self._own and interrupts(what.exc_value):
@@ -115,16 +139,50 @@ class delivering:  # noqa: N801 - a block, as above
         else:
             self._outer(what)
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, _: object
+    ) -> None:
         if self._own:
             self._own = False
             if sys.unraisablehook == self._dropped:
                 sys.unraisablehook = self._outer
-        if kind is not None or self._error is not None:
+            for number, noted in self._handlers.items():
+                if _signal.getsignal(number) is noted:
+                    signal.signal(number, noted.handler)
+        error = self._error
+        if kind is not None or error is not None:
             for repair in REPAIRS:
                 repair()
-        if self._error is not None:
-            raise self._error
+        if error is not None and error is not raised and not _caught_by_user(error):
+            raise error
+
+
+#: The signals, as numbers: the module ``signal`` makes members of an enumeration of them, and takes
+#: an error of a handler for one that says that there is no such member.
+_NUMBERS = [*map(int, signal.valid_signals())]
+
+
+class _Noted:
+    """A signal handler, of which what it raises is noted."""
+
+    def __init__(self, handler: Callable[..., Any], block: delivering) -> None:
+        self.handler, self.block = handler, block
+
+    def __call__(self, number: int, frame: FrameType | None) -> Any:
+        try:
+            return self.handler(number, frame)
+        except BaseException as error:
+            self.block.note(error)
+            raise
+
+
+def _caught_by_user(error: BaseException) -> bool:
+    """Tell whether the frame that an error has reached, and none above it, is of a user's code."""
+    reached = error.__traceback__
+    if reached is None or _is_handler(reached.tb_frame):
+        return False
+    home = str(reached.tb_frame.f_globals.get("__name__")).partition(".")[0]
+    return home not in _MET and home not in sys.stdlib_module_names
 
 
 @contextlib.contextmanager
