@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
+from .state import now, reset
+
 E = TypeVar("E", bound=BaseException)
 
 #: Whose errors code of symgrad's may meet, besides Python's own.
@@ -107,6 +109,7 @@ class delivering:  # noqa: N801 - a block, as above
         self._own = threading.get_ident() == threading.main_thread().ident  # which has signals
         self._outer: Callable[[Any], Any] = sys.unraisablehook
         self._handlers: dict[int, _Noted] = {}
+        self._state = now()
 
     def __enter__(self) -> None:
         if not self._own:
@@ -151,6 +154,7 @@ class delivering:  # noqa: N801 - a block, as above
                     signal.signal(number, noted.handler)
         error = self._error
         if kind is not None or error is not None:
+            reset(self._state)
             for repair in REPAIRS:
                 repair()
         if error is not None and error is not raised and not _caught_by_user(error):

@@ -137,6 +137,11 @@ def within(**changes: Any) -> Iterator[None]:
         _current.reset(token)
 
 
+def reset(state: State) -> None:
+    """Set the state of before, after an error that may have come between two lines of `within`."""
+    _current.set(state)
+
+
 @contextlib.contextmanager
 def repeating() -> Iterator[None]:
     """Run the block as code that a program executes any number of times, or never."""
