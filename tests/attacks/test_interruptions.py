@@ -1,14 +1,13 @@
 """Errors of signal handlers at any line that is executed, llvmlite's apart.
 
-A signal may arrive between any two lines. What its handler raises has to come out of the call, as
-what it is, and the next call has to find nothing half done. A trace function counts lines, and
+A signal may arrive between any two lines. The handler's error comes out of the call unchanged, and
+the next call finds nothing half done. A trace function counts lines, and
 raises the signal at the one that a case has drawn. llvmlite frees an object and forgets it in two
 lines; an error between them has it freed once more, whoever uses it.
 """
 
 from __future__ import annotations
 
-import math
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -20,44 +19,13 @@ import pytest
 
 import symgrad as sg
 from symgrad._core.base.state import PLAIN, now
+from tests.test_interruptions import KINDS, X, fresh, gradient
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="this signal is of POSIX"),
     # Of llvmlite's objects that are interrupted while they are made.
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-X = np.array([0.1, 0.2, 0.4])
-
-
-def helper(x: Any) -> Any:
-    return math.sin(x) * np.exp(-x)
-
-
-def fresh(k: int) -> Callable[..., Any]:
-    """Return a function that no one has compiled; it has to be adapted."""
-
-    def f(x: Any) -> Any:
-        y = np.zeros(3)
-        for i in range(3):
-            y[i] = helper(x[i]) * k + math.cos(x[i])
-        return np.sum(y**2) + k * x[0]
-
-    return f
-
-
-def gradient(k: int) -> Any:
-    y = np.sin(X) * np.exp(-X) * k + np.cos(X)
-    slopes = (np.cos(X) - np.sin(X)) * np.exp(-X) * k - np.sin(X)
-    return 2 * y * slopes + k * np.eye(3)[0]
-
-
-class LateError(Exception):
-    """A user's own."""
-
-
-class LateValueError(ValueError):
-    """One that looks like an error of the function's."""
 
 
 class Lines:
@@ -103,7 +71,7 @@ def handler() -> Iterator[Callable[[type[Exception]], None]]:
 
 @pytest.mark.attack(quick=60, whole=10_000, part=500, judge="the error, then the exact derivative")
 def test_interruptions(attack: Any, handler: Callable[..., None], monkeypatch: Any) -> None:
-    """Signals between any two lines of tracing, compiling and calling."""
+    """Signals between any two lines of tracing, compiling and calling, llvmlite's apart."""
     monkeypatch.setenv("SYMGRAD_CACHE_DIR", "")
     for k in range(2):  # what the first calls of a process import is another test's
         sg.grad(fresh(k))(X)
@@ -111,7 +79,7 @@ def test_interruptions(attack: Any, handler: Callable[..., None], monkeypatch: A
         sg.grad(fresh(2))(X)
     for case in attack:
         with case:
-            kind = (LateError, LateValueError, TimeoutError, TypeError)[case.rng.integers(4)]
+            kind = KINDS[case.rng.integers(len(KINDS))]
             handler(kind)
             g, at = sg.grad(fresh(case.number)), Lines(int(case.rng.integers(lines.count)))
             said = ""
@@ -122,4 +90,4 @@ def test_interruptions(attack: Any, handler: Callable[..., None], monkeypatch: A
                 said = str(error)
             assert said == ("too late" if at.raised else "")
             assert now() is PLAIN
-            np.testing.assert_allclose(g(X), gradient(case.number), rtol=1e-12)
+            np.testing.assert_allclose(g(X), gradient(case.number, X), rtol=1e-12)

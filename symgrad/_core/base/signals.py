@@ -8,7 +8,7 @@ Exception:``, and ``with tolerating(OSError):`` in that of ``contextlib.suppress
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]
+import _signal  # type: ignore[import-not-found]  # typeshed has no stubs for it
 import contextlib
 import inspect
 import signal
@@ -96,12 +96,26 @@ class tolerating:  # noqa: N801 - as contextlib.suppress
 REPAIRS: list[Callable[[], None]] = []
 
 
+#: The signals, as numbers.
+_SIGNALS = [*map(int, signal.valid_signals())]
+
+
+def _handlers() -> dict[int, Callable[..., Any]]:
+    """Return the handlers that are functions, by the numbers of their signals.
+
+    ``signal.getsignal`` looks numbers up in an enumeration, and takes a ``ValueError`` that a
+    handler raises meanwhile for one that says that there is no such member.
+    """
+    found = {number: _signal.getsignal(number) for number in _SIGNALS}
+    return {number: handler for number, handler in found.items() if callable(handler)}
+
+
 class delivering:  # noqa: N801 - a block, as above
     """A block that ends with the error of a handler which was dropped within.
 
     Python drops one that is raised in a finaliser or in the callback of a weak reference, of which
     making and dropping nodes and machine code have many; NumPy one that is raised while it looks
-    up a method of a value. What a user's own code catches is not dropped.
+    up a method of a value. An error that user code catches is not dropped.
     """
 
     def __init__(self) -> None:
@@ -116,11 +130,10 @@ class delivering:  # noqa: N801 - a block, as above
             return
         try:
             sys.unraisablehook = self._dropped
-            for number in _NUMBERS:
-                handler = _signal.getsignal(number)
+            for number, handler in _handlers().items():
                 if type(handler) is _Noted and not handler.block.open:
                     handler = handler.handler  # of a block that was interrupted in its last lines
-                if callable(handler) and type(handler) is not _Noted:
+                if type(handler) is not _Noted:
                     self._handlers[number] = noted = _Noted(handler, self)
                     signal.signal(number, noted)
         except BaseException:
@@ -152,18 +165,13 @@ class delivering:  # noqa: N801 - a block, as above
             for number, noted in self._handlers.items():
                 if _signal.getsignal(number) is noted:
                     signal.signal(number, noted.handler)
-        error = self._error
+        error, self._error = self._error, None  # which refers to this block by its traceback
         if kind is not None or error is not None:
             reset(self._state)
             for repair in REPAIRS:
                 repair()
         if error is not None and error is not raised and not _caught_by_user(error):
             raise error
-
-
-#: The signals, as numbers: the module ``signal`` makes members of an enumeration of them, and takes
-#: an error of a handler for one that says that there is no such member.
-_NUMBERS = [*map(int, signal.valid_signals())]
 
 
 class _Noted:
@@ -203,15 +211,14 @@ def holding() -> Iterator[None]:
     def note(number: int, frame: FrameType | None) -> None:
         arrived[number] = None
 
-    handlers: dict[int, Any] = {k: signal.getsignal(k) for k in signal.valid_signals()}
-    held = {k: handler for k, handler in handlers.items() if callable(handler)}
+    held = _handlers()
     for number in held:
         signal.signal(number, note)
     try:
         yield
     finally:
         for number, handler in held.items():
-            if signal.getsignal(number) is note:
+            if _signal.getsignal(number) is note:
                 signal.signal(number, handler)
         for number in arrived:
             signal.raise_signal(number)
