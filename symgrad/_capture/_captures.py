@@ -526,12 +526,9 @@ class Captures:
         walk = read_by(self._root, self._objects, self._opaque)
         return Effects(walk, generators=(*generators, *walk.generators))
 
-    def doubt(self, error: DrawnError) -> int:
-        """Return how many more traces are to tell whether it is the function that draws.
-
-        A copy of it, in which draws are noted, tells it as well.
-        """
-        return error.doubt if self.way.adapted or error.where is None else 0
+    def is_told_by_copy(self, error: Exception) -> bool:
+        """Tell whether a copy may say who draws: one notes the draws of the function."""
+        return not self.way.adapted and getattr(error, "where", None) is not None
 
     def substituted(
         self, body: Callable[..., Any], reading: Reading, writes: bool = True

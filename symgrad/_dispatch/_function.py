@@ -387,10 +387,11 @@ class Function(Foreign, Travels, Generic[P, R]):
             except EnclosedError:
                 raise
             except foreseen(Exception) as error:
-                if isinstance(error, DrawnError) and attempt < captures.doubt(error):
+                doubted = isinstance(error, DrawnError) and attempt < error.doubt
+                if doubted and not captures.is_told_by_copy(error):
                     continue
                 # It may have to be adapted, or need numbers. If not, the error is the user's.
-                if captures.fallback(reading, error):
+                if captures.fallback(reading, error) or doubted:
                     continue
                 captures.take(way)
                 refusal = refused_in_c(error)

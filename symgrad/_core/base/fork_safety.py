@@ -28,7 +28,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .platform import register_at_fork
-from .signals import holding
+from .signals import REPAIRS, holding
 
 __all__ = [
     "cached_property", "free_in_children", "late_module", "taken_by_forks", "torn", "undisturbed",
@@ -91,6 +91,12 @@ class _Forks:
                 del self.inside[me]
                 self.changed.notify_all()
 
+    def left_all(self) -> None:
+        """Have this thread be in no block: it has left all, and an interruption kept it inside."""
+        with self.changed:
+            if self.inside.pop(threading.get_ident(), None):
+                self.changed.notify_all()
+
     def quiet(self) -> bool:
         """Tell whether no other thread is inside."""
         return not self.inside.keys() - {threading.get_ident()}
@@ -134,6 +140,7 @@ class _Forks:
 
 _NONE: list[Any] = []
 _forks = _Forks()
+REPAIRS.append(_forks.left_all)
 _foreign: list[Callable[[], Any]] = []
 
 

@@ -11,10 +11,12 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # typeshed has no stubs for it
 import contextlib
 import inspect
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
@@ -91,10 +93,13 @@ class tolerating:  # noqa: N801 - as contextlib.suppress
         return kind is not None and issubclass(kind, self._kinds) and not interrupts(error)
 
 
-#: Set right what an interruption may leave half done in other libraries: see
-#: ``_core/codegen/llvm.py``.
+#: Set right what an interruption may leave half done: see ``fork_safety.py``, and for another
+#: library ``_core/codegen/llvm.py``.
 REPAIRS: list[Callable[[], None]] = []
 
+
+#: Where symgrad's files are.
+_HERE = str(Path(__file__).parents[2]) + os.sep
 
 #: The signals, as numbers.
 _SIGNALS = [*map(int, signal.valid_signals())]
@@ -167,6 +172,8 @@ class delivering:  # noqa: N801 - a block, as above
                     signal.signal(number, noted.handler)
         error, self._error = self._error, None  # which refers to this block by its traceback
         if kind is not None or error is not None:
+            for end in (raised, error):
+                _close_blocks(end)
             reset(self._state)
             for repair in REPAIRS:
                 repair()
@@ -186,6 +193,32 @@ class _Noted:
         except BaseException as error:
             self.block.note(error)
             raise
+
+
+#: What a generator's block begins and ends with.
+_ENDS = (
+    contextlib._GeneratorContextManager.__enter__.__code__,
+    contextlib._GeneratorContextManager.__exit__.__code__,
+)
+
+
+def _close_blocks(error: BaseException | None) -> None:
+    """End the blocks of symgrad's, the inner first, that an error between two lines has left open.
+
+    The generator of one whose ``__exit__`` is interrupted is closed when it is dropped, with the
+    error; and the state is set then that was before it, in the midst of something else.
+    """
+    left, trail = [], None if error is None else error.__traceback__
+    while trail is not None:
+        if trail.tb_frame.f_code in _ENDS:
+            block = trail.tb_frame.f_locals["self"].gen
+            home = block.gi_code.co_filename
+            if home.startswith(_HERE) and block.gi_frame is not None and not block.gi_running:
+                left.append(block)
+        trail = trail.tb_next
+    for block in reversed(left):
+        with tolerating(Exception):
+            block.close()
 
 
 def _caught_by_user(error: BaseException) -> bool:

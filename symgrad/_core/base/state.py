@@ -127,14 +127,23 @@ now = _current.get
 _state = State._make
 
 
-@contextlib.contextmanager
-def within(**changes: Any) -> Iterator[None]:
-    """Run the block in the present state with some attributes changed."""
-    token = _current.set(_current.get()._replace(**changes))
-    try:
-        yield
-    finally:
-        _current.reset(token)
+class within:  # noqa: N801 - a block, as contextlib.suppress
+    """A block that runs in the present state with some attributes changed.
+
+    It is no generator, for one that an interruption leaves open ends when it is dropped, and would
+    set the state of before it in the midst of something else.
+    """
+
+    __slots__ = "_changes", "_token"
+
+    def __init__(self, **changes: Any) -> None:
+        self._changes = changes
+
+    def __enter__(self) -> None:
+        self._token = _current.set(_current.get()._replace(**self._changes))
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
 
 
 def reset(state: State) -> None:

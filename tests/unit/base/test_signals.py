@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import signal
 import sys
 from collections.abc import Iterator
@@ -12,8 +14,9 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad._core.base import fork_safety
 from symgrad._core.base.stand_in_types import Attribute
-from symgrad._core.base.state import PLAIN, now
+from symgrad._core.base.state import PLAIN, now, within
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="it is of POSIX")
 
@@ -51,21 +54,53 @@ def test_while_numpy_looks_up_a_method(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fired
 
 
-def test_between_a_state_and_its_block() -> None:
-    """The state of before is set again, though the block that would do so has not begun."""
-
-    def trace(frame: FrameType, event: str, arg: object) -> Any:
-        if frame.f_code.co_name == "within" and event == "line" and now() is not PLAIN:
-            sys.settrace(None)
-            signal.raise_signal(signal.SIGALRM)
-        return trace
-
-    g, before = sg.compile(lambda x: np.sin(x) * 3.0), sys.gettrace()
-    sys.settrace(trace)
-    try:
-        with pytest.raises(LateError):
-            g(1.0)
-    finally:
-        sys.settrace(before)
+def check_interrupted() -> None:
+    """The error comes out of a call, and the state is that of before, though it is dropped."""
+    g = sg.compile(lambda x: np.sin(x) * 3.0)
+    with pytest.raises(LateError) as found:
+        g(1.0)
+    assert now() is PLAIN
+    found.value.__traceback__ = None
+    del found
+    gc.collect()
     assert now() is PLAIN
     assert g(1.0) == np.sin(1.0) * 3.0
+
+
+def test_between_a_state_and_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state of before is set again, though the block that would do so has not begun."""
+    enter, fired = within.__enter__, []
+
+    def interrupted(self: within) -> None:
+        enter(self)
+        if now().staged is not None and not fired:
+            fired.append(True)
+            signal.raise_signal(signal.SIGALRM)
+
+    monkeypatch.setattr(within, "__enter__", interrupted)
+    check_interrupted()
+    assert fired
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 9])
+def test_before_a_generator_ends_a_block(count: int) -> None:
+    """What such a block ends with is done in the call, and not when the error is dropped."""
+    fired: list[str] = []
+
+    def trace(frame: FrameType, event: str, arg: object) -> Any:
+        name, file = frame.f_code.co_name, frame.f_code.co_filename
+        if name == "__exit__" and file == contextlib.__file__ and now() is not PLAIN:
+            fired.append(name)
+            if len(fired) == count:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGALRM)
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        check_interrupted()
+    finally:
+        sys.settrace(before)
+    assert len(fired) == count
+    # Nobody who forks waits for a call that has ended.
+    assert not fork_safety._forks.inside
