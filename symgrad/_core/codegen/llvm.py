@@ -22,7 +22,7 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 from ...errors import CheckError
 from ..base.fork_safety import PATIENCE, taken_by_forks, torn, undisturbed
 from ..base.platform import NEAR, RELOCATION
-from ..base.signals import REPAIRS
+from ..base.signals import REPAIRS, holding
 from ..lowering import SIMD_PREFIX, STEPS
 from ..runtime import absent, externals, processor
 
@@ -32,6 +32,9 @@ from ..runtime import absent, externals, processor
 @contextlib.contextmanager
 def llvm_turn() -> Iterator[None]:
     """Call into LLVM in the block, without holding a lock that others may wait for there.
+
+    Signals are handled at its end: an error of a handler between two lines of llvmlite's would
+    have an object freed twice.
 
     Raises
     ------
@@ -43,7 +46,7 @@ def llvm_turn() -> Iterator[None]:
             f"this process was forked while another thread had been compiling for {PATIENCE:.0f} s:"
             " compile before the fork, or start processes by the method 'spawn'"
         )
-    with undisturbed():
+    with undisturbed(), holding():
         try:
             yield
         except BaseException:

@@ -10,7 +10,8 @@ The rules, in the order in which they decide:
 3.  A reduction goes into a nest over its operand's shape; its result is ready after it.
 4.  A step's value is stored only if another nest needs it, or it is an output. A cheap step
     (at most ``CHEAP`` by the weights below) whose operands are all at hand, views of them as
-    well, is computed again instead: a store and a load cost more.
+    well, is computed again instead, and so is a gather of sliding windows: a store and a load
+    cost more.
 5.  Matrix products, scans, routines, loops and branches are tasks of their own.
 """
 
@@ -21,7 +22,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..base.sizes import Shape
-from ..graph import Constant, Input, Literal, Node, SizeOf, viewed
+from ..graph import Constant, Input, Iota, Literal, Node, SizeOf, topological, viewed
 from ..op import PROJECTIONS, Bodied, Code, Instr, Intrinsic, Placing
 from ..program import Steps
 from ._legalize import is_matrix_product, reduction_domain
@@ -97,12 +98,12 @@ class Nest:
         return bool(self.stores or self.reductions) or any(n in stored for n in self.nodes)
 
     def unwritten(self, node: Node) -> bool:
-        """Tell whether an elementwise node is not in memory yet while the nest runs.
+        """Tell whether an elementwise node or a gather is not in memory yet while the nest runs.
 
         It was cheap when the nest was chosen for what reads it through a view, and was stored
         for another task later: here it is computed again.
         """
-        return node.op.kind == "map" and self.at.get(node, -1) >= self.number
+        return node.op.kind in COMPUTED and self.at.get(node, -1) >= self.number
 
 
 @dataclass(eq=False)
@@ -140,6 +141,7 @@ class _Planner:
         self.nests: dict[Shape, list[int]] = {}
         self.at: dict[Node, int] = {}
         self.stored: dict[Node, None] = {}
+        self._sliding: dict[Node, bool] = {}
 
     # ---------------------------------------------------------------- what is at hand
 
@@ -150,11 +152,29 @@ class _Planner:
 
     def cheap(self, node: Node) -> bool:
         """Tell whether to compute ``node`` again wherever it is needed."""
+        if node.op.kind == "gather":
+            return self.slides(node)
         if node.op.kind != "map" or not node.shape or weight(node) > CHEAP:
             return False
         if any(map(_turned, node.operands)):
             return False
         return all(x in self.stored for operand in node.operands for x in self.base(operand))
+
+    def slides(self, node: Node) -> bool:
+        """Tell whether a gather reads where counters say, as windows that slide.
+
+        Stored, it has more elements than what it reads, which stay near from window to window.
+        """
+        if node not in self._sliding:
+            places = [n for n in topological(node.operands[1:]) if n.op.kind != "view"]
+            maps = [n for n in places if n.op.kind == "map"]
+            rank = len(_long(node.operands[1].shape))
+            self._sliding[node] = (
+                all(n in maps or _counted(n, rank) for n in places)
+                and sum(map(weight, maps)) <= CHEAP
+                and not _turned(node.operands[0])
+            )
+        return self._sliding[node]
 
     def need(self, node: Node) -> int:
         """Make ``node`` readable from other nests; return the first task that can read it."""
@@ -344,6 +364,17 @@ class _Planner:
             given.setdefault(node.operands[0], {}).setdefault(node.params["index"], node)
         chosen = {n: given[n.operands[0]][n.params["index"]] for n in found}
         return chosen, given
+
+
+def _long(shape: Shape) -> Shape:
+    """Return the sizes of the axes along which there is something to count."""
+    return tuple(size for size in shape if size != 1)
+
+
+def _counted(node: Node, rank: int) -> bool:
+    """Tell whether a leaf is counters, or known numbers along fewer than ``rank`` axes."""
+    known = isinstance(node, Constant) and len(_long(node.shape)) < rank
+    return known or isinstance(node, (Iota, Literal, SizeOf))
 
 
 def _turned(node: Node) -> bool:

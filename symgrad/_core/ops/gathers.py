@@ -10,8 +10,11 @@ import sympy as sp
 
 from ...errors import IndexingError
 from ..base.size_text import spell
-from ..base.sizes import Shape
+from ..base.sizes import Shape, agree, as_dim, same
+from ..base.state import now
+from ..graph import Constant, Iota
 from ..op import AXES, PLACE, SHAPE, ArrayOp, Code, Gather, Linear, Scatter, Words, define
+from .contract import CONTRACT
 from .movement import BROADCAST, RESHAPE
 from .np_common import iota, lift
 from .operands import indexed
@@ -157,13 +160,48 @@ def _scatter_fits(node: Any) -> str | None:
     return indexed(node, v, node.params["shape"], indices)
 
 
+def _convolved(ct: Any, index: Any, shape: Shape) -> Any:
+    """Return what a scatter of products ``g[i]*w[k]`` to the places ``i + k`` is, else None.
+
+    These are the cotangents of the elements of windows of which each is summed with weights. The
+    scatter is a convolution, which needs no table of all products.
+    """
+    product, place = getattr(ct, "node", None), getattr(index, "node", None)
+    if product is None or place is None or now().promised:
+        return None
+    a, b, out = (product.params.get(k) for k in ("a", "b", "out"))
+    if product.op is not CONTRACT or len(out) != 2 or out != a + b or place.op.name != "Add":
+        return None
+    i, k = place.operands
+    if not any(_counts(i, 0) and _counts(k, 1) for i, k in ((i, k), (k, i))):
+        return None
+    if not agree(place.shape, product.shape):
+        return None
+    g, w = map(type(ct), product.operands)
+    full = as_dim(g.shape[0] + w.shape[0] - 1)
+    return np.convolve(g, w) if len(shape) == 1 and same(full, shape[0]) else None
+
+
+def _counts(node: Any, axis: int) -> bool:
+    """Tell whether a column (axis 0) or a row holds the integers from 0 on."""
+    if node.ndim != 2 or node.shape[1 - axis] != 1:
+        return False
+    if isinstance(node, Constant):
+        return bool(np.all(node.array.ravel() == np.arange(node.array.size)))
+    return node.op is RESHAPE and isinstance(node.operands[0], Iota)
+
+
+def _gather_transpose(ct: Any, x: Any, *indices: Any, axes: tuple[int, ...], at: int) -> Any:
+    found = _convolved(ct, indices[0], x.shape) if len(indices) == 1 else None
+    if found is None:
+        found = SCATTER(ct, *indices, axes=axes, at=at, shape=x.shape)
+    return found, *(None for _ in indices)
+
+
 GATHER: ArrayOp = define(
     Gather("Gather", evaluate=_gather, params={"axes": AXES, "at": PLACE}, shape=_gather_shape,
         element=_gather_element,
-        rule=Linear(lambda ct, x, *indices, axes, at: (
-            SCATTER(ct, *indices, axes=axes, at=at, shape=x.shape),
-            *(None for _ in indices),
-        ), (0,)),
+        rule=Linear(_gather_transpose, (0,)),
         support=lambda mask, x, *indices, axes, at: (
             SCATTER(mask, *indices, axes=axes, at=at, shape=x.shape),
             *(None for _ in indices),
