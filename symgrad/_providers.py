@@ -52,6 +52,13 @@ def _following() -> Any:
 
 
 @_provide
+def _rolled(function: Any) -> Any:
+    from ._syntax._control_flow import rolled
+
+    return rolled(function)
+
+
+@_provide
 def _vectorize(*args: Any) -> Any:
     from .numpy import vectorize
 

@@ -591,6 +591,18 @@ def test_a_generator_of_the_function_in_a_loop_or_a_batch() -> None:
     np.testing.assert_array_equal(sg.compile(alike)(X), X * np.random.default_rng(0).normal())
 
 
+def test_a_loop_that_is_not_rolled_draws_from_where_its_generator_was() -> None:
+    """A step has been traced, and has drawn, before it turns out that Python's loop is to do."""
+
+    def walk(x: Any) -> Any:
+        own = np.random.default_rng(0)
+        for _ in range(20):
+            x = np.sin(x) + own.normal()
+        return x
+
+    np.testing.assert_allclose(sg.compile(walk, control_flow=True)(0.3), walk(0.3), rtol=1e-14)
+
+
 def test_programs_without_python_are_refused() -> None:
     both = sg.compile(noisy_array)
     both(X)

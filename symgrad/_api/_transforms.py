@@ -60,7 +60,7 @@ def made(
     keys = kwargs.get("argnums")
     prepared = None if keys is None else real_arguments(function, keys)
     recipe = maker, (function,), {**kwargs, **options}
-    found = Function(body, function, recipe, prepared=prepared, **options)
+    found = Function(body, function, recipe, prepared=prepared, loops=True, **options)
     if SHARING is not None and isinstance(function, FunctionType) and now() is PLAIN:
         _share(found, function, maker, recipe[2])
     return found

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.base.providers import provided
 from .._core.base.stand_in_types import TELLING
 from .._core.base.state import now, within
 from .._core.graph import Where, warn_user
@@ -104,6 +105,8 @@ class Way(NamedTuple):
         Arrays that do not, as loops take places from them one by one.
     sized:
         Whether ``len(x)`` is a size; None where that was in vain.
+    rolled:
+        Whether Python's loops are loops of the program; None where that was in vain.
     """
 
     level: int
@@ -112,6 +115,7 @@ class Way(NamedTuple):
     compared: frozenset[str]
     sized: bool | None
     indices: frozenset[str] = frozenset()
+    rolled: bool | None = False
 
     @property
     def numbers(self) -> frozenset[str]:
@@ -490,6 +494,23 @@ class Captures:
         self.take(self.way._replace(compared=self.way.compared | own))
         return True
 
+    def can_roll(self) -> bool:
+        """Tell whether Python's loops may be tried as loops of the program."""
+        return self.way.rolled is False
+
+    def roll(self) -> None:
+        """Trace with loops of the program for Python's loops, if that can be tried."""
+        function = self._root
+        possible = provided("following").called(function) is not function
+        self.take(self.way._replace(rolled=True if possible else None))
+
+    def unroll(self) -> bool:
+        """Trace with Python's own loops again; False if that is how it was traced."""
+        if not self.way.rolled:
+            return False
+        self.take(self.way._replace(rolled=None))
+        return True
+
     def without_sizes(self) -> None:
         """Trace as before sizes were tried."""
         self.take(self._before._replace(sized=None))
@@ -619,11 +640,18 @@ class Captures:
         self, body: Callable[..., Any], twins: Substitutes | None, args: Any, kwargs: Any
     ) -> Any:
         """Call the body, of a copy of the function where there is one."""
-        if twins is None:
+        if twins is None and not self.way.rolled:
             result = body(*args, **kwargs)
             raise_hidden()
             return result
-        made = self._make(twins.root(self._root), *self._rest, **self._options)
+        root = self._root if twins is None else twins.root(self._root)
+        if self.way.rolled:
+            root = provided("rolled", root)
+        made = self._make(root, *self._rest, **self._options)
+        if twins is None:
+            result = made._body(*args, **kwargs)
+            raise_hidden()
+            return result
         try:
             with within(callback=functools.partial(self.called_later, twins=twins)):
                 result = made._body(*twins.given(args), **twins.given(kwargs))

@@ -136,7 +136,7 @@ class Effects:
         before = [holder.parts() for holder, _ in self._before]
         copied = [now for _, now, _ in self.copies()]
         numbers = [array.tobytes() for array, _ in self._arrays]
-        made = _generators_made()
+        made = generators_made()
         self.depth += 1
         try:
             yield
@@ -260,7 +260,7 @@ class Effects:
                 )
 
 
-def _generators_made() -> States:
+def generators_made() -> States:
     """Return the states of the generators of random numbers that the function has made."""
     return States(x for x in now().seeded or () if not isinstance(x, str))
 

@@ -59,6 +59,7 @@ from ._kinds import (
     straight_to,
 )
 from ._layout import layout_of, named_trees
+from ._long_loops import Limit, LongTraceError, Unsaid, check_ended
 from ._options import P, R, check_backend, check_parallel, check_rounding, parameters_of
 from ._progress import told_if_slow
 from ._recall import Recall, RecalledError, words_of
@@ -111,6 +112,7 @@ class Function(Foreign, Travels, Generic[P, R]):
         rounding: str | None = None,
         prepared: Callable[..., Any] | None = None,
         otherwise: Callable[[SymgradError], Callable[..., Any]] | None = None,
+        loops: bool = False,
     ) -> None:
         if not (_is_function(body) and _is_function(wraps) and _is_recipe(recipe)):
             raise ArgumentError(
@@ -118,6 +120,8 @@ class Function(Foreign, Travels, Generic[P, R]):
                 "not by its class"
             )
         self._body = body
+        #: Whether long loops of Python's may be loops of the program.
+        self._loops = loops and rounding is None
         #: Of an error of tracing a batch: what computes its examples one by one, or raises it.
         self._otherwise = otherwise
         self._one_by_one: Callable[..., Any] | None = None
@@ -379,14 +383,20 @@ class Function(Foreign, Travels, Generic[P, R]):
             if len(self._kinds.paths(given.signature)) >= MANY - 1 and captures.by_values(reading):
                 continue
             try:
-                said: list[tuple[str, type[Warning]]] = []
+                said: list[tuple[str, type[Warning]]] = Unsaid() if captures.way.rolled else []
                 doing = f"tracing {getattr(self, '__name__', 'a function')}"
-                with within(said=said), told_if_slow(doing):
+                limit = Limit() if self._loops and captures.can_roll() else None
+                with within(said=said, limit=limit), told_if_slow(doing):
                     found = self._specialize(call, given, captures, kernel, frozen)
                 found.said += [x for x in said if x[1] is not SlowWarning]
             except EnclosedError:
                 raise
+            except LongTraceError:
+                captures.roll()
+                continue
             except foreseen(Exception) as error:
+                if captures.unroll():
+                    continue
                 doubted = isinstance(error, DrawnError) and attempt < error.doubt
                 if doubted and not captures.is_told_by_copy(error):
                     continue
@@ -435,6 +445,7 @@ class Function(Foreign, Travels, Generic[P, R]):
                     advances = told_of_advances(reading.iterators, reading.codes)
                     with no_draws(drawn, reading.codes), advances:
                         graph = trace(body, signature, given.sizes, names, examples, watch)
+                        check_ended()
                     if examples.places:  # the traced code has caught the error
                         raise PlacesError
             except RecalledError as found:

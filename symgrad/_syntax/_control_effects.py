@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._capture._effects import Effects
+from .._capture._effects import Effects, generators_made
 from .._capture._reads import read_by
 from .._core.base.signals import interrupts
 from .._core.trace import Complex, Traced
@@ -48,6 +48,7 @@ def unchanged(run: Callable[[], T], blocks: Sequence[Callable[..., Any]], values
     before = [(x, place_of(x)) for x in iterators.values()]
     # A loop hands on, as they are, plain arrays that a step only gives to functions (``out=y``).
     plain = [(x, x.copy()) for x in values if isinstance(x, np.ndarray)]
+    made = generators_made()
     error: Exception | None = None
     try:
         found = run()
@@ -59,6 +60,9 @@ def unchanged(run: Callable[[], T], blocks: Sequence[Callable[..., Any]], values
         if x.tobytes() != numbers.tobytes():
             x[...] = numbers
             changed.append(True)
+    if made.moved():  # Python's own loop draws from where they were
+        made.put_back()
+        changed.append(error is None)
     if any(changed) and not interrupts(error):
         raise ChangedError from error
     if error is not None:

@@ -25,7 +25,7 @@ from ._control import fori_loop, while_loop
 from ._control_effects import ChangedError, unchanged
 from ._control_syntax import converted, partial_of
 from ._control_writes import COPIED, UNSET, Carried, Sides, arrays_of
-from ._raise_masks import asked, caught, note, raising, repeated, told
+from ._raise_masks import asked, caught, note, noting, raising, repeated, told
 from ._statements import FLOW
 
 #: ``range`` of up to this many steps, known beforehand, is unrolled as Python does.
@@ -404,6 +404,27 @@ class Following(Flow):
             return converted(function, self)
         except ArgumentError:  # its source is not at hand
             return function
+
+
+def rolled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function with its control flow rewritten, and that of what it calls.
+
+    Raises
+    ------
+    TraceError
+        When called, if the loops raise errors: Python's own say when, and which.
+    """
+    rewritten = Following().called(function)
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with noting() as tests:
+            result = rewritten(*args, **kwargs)
+        if tests:
+            raise TraceError("a loop raises an error under a condition")
+        return result
+
+    return called
 
 
 def followed(function: Callable[..., Any]) -> Callable[..., Any]:

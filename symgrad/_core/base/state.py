@@ -82,6 +82,8 @@ class State(NamedTuple):
         Rewrites the control flow of the user's functions, where a batch has asked for it.
     said:
         Collects the warnings of a trace.
+    limit:
+        Is asked about each new node beyond its number, and may end the trace; None: nobody is.
     staged:
         Is told which stage of a first call begins, and returns the one before; None: nobody is.
     """
@@ -113,6 +115,7 @@ class State(NamedTuple):
     doubtful: bool = False
     followed: Any = None
     said: list[tuple[str, type[Warning]]] | None = None
+    limit: Any = None
     staged: Callable[[str], str] | None = None
 
 

@@ -130,9 +130,11 @@ def _entered(key: Any, node: Node) -> Node:
             if known is not None:
                 return known
             _table[key] = fresh
-    made = now().made
-    if made is not None:
-        made.add(node)
+    state = now()
+    if state.made is not None:
+        state.made.add(node)
+    if state.limit is not None and len(_table) > state.limit.count:
+        state.limit.reached()
     return node
 
 

@@ -170,7 +170,7 @@ def _convolved(ct: Any, index: Any, shape: Shape) -> Any:
     if product is None or place is None or now().promised:
         return None
     a, b, out = (product.params.get(k) for k in ("a", "b", "out"))
-    if product.op is not CONTRACT or len(out) != 2 or out != a + b or place.op.name != "Add":
+    if product.op is not CONTRACT or len(out) != 2 or out != a + b or not place.op.means(np.add):
         return None
     i, k = place.operands
     if not any(_counts(i, 0) and _counts(k, 1) for i, k in ((i, k), (k, i))):

@@ -26,11 +26,22 @@ def known_number(node: Node) -> Any:
 
 def known_value(node: Node) -> Any:
     """Return the numbers of a value that depends on no argument but sizes, else None."""
-    nodes = topological([node], limit=LIMIT)
-    if len(nodes) == LIMIT:
+    if _may_depend(node):
         return None
-    found = _evaluated(nodes, {node}, {})
+    found = _evaluated(topological([node]), {node}, {})
     return None if found is None else found[node]
+
+
+def _may_depend(node: Node) -> bool:
+    """Tell whether a value depends on an argument, or on too much to tell; the nearest first."""
+    seen = {node: None}
+    for n in (queue := [node]):
+        if isinstance(n, Input) or isinstance(n.op, Bodied) or len(seen) >= LIMIT:
+            return True
+        new = [x for x in n.operands if x not in seen]
+        seen |= dict.fromkeys(new)
+        queue += new
+    return False
 
 
 def known_values(nodes: Sequence[Node], sizes: Sequence[Dimension]) -> list[Any] | None:

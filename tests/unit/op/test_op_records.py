@@ -24,6 +24,7 @@ BY_NAME = {
     "_api/_opening.py": "what solvers hold constant is no search of the user's",
     "_dispatch/_recall.py": "what calls back into Python is not kept on disk",
     "_dispatch/_specialization.py": "as above",
+    "_core/ops/gathers.py": "what windows summed with weights are taken of has a convolution",
     "_core/control/_branch_writes.py": "elements that branches write: one place, read and written",
     "_core/control/_periods.py": "reads of rolled loops are slices that move by one step",
     "_core/control/_element_writes.py": "what loops write in place: each of four ways of writing",
