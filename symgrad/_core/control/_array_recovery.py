@@ -302,7 +302,7 @@ class _Writing:
             taken |= self.parts.keys()
         pairs = enumerate(zip(self.node.operands, self.regions, strict=True))
         parts = [(done[x], region) for k, (x, region) in pairs if k not in taken]
-        parts += [(together(run.lanes), run.region) for run in self.runs]
+        parts += [(together.filled(run.lanes), run.region) for run in self.runs]
         if self.groups is None:
             return self._array(parts)
         rest: dict[Any, list[Term]] = {region: [] for region in self.cleared}
@@ -415,11 +415,15 @@ class _Together:
         return made
 
     def rows(self, group: Sequence[Term]) -> Node:
-        """Return the array of terms of one kind, which may be one value many times."""
-        made = self(tuple([term.node for term in group]))
-        if len({term.node for term in group}) > 1:
+        """Return the array of terms of one kind."""
+        return self.filled(tuple([term.node for term in group]))
+
+    def filled(self, lanes: Lanes) -> Node:
+        """Return the array of values, which may be one many times."""
+        made = self(lanes)
+        if len(set(lanes)) > 1:
             return made
-        sizes = (len(group), *map(as_size, made.shape))
+        sizes = (len(lanes), *map(as_size, made.shape))
         return as_node(np.broadcast_to(Traced(made), sizes))
 
     def signed(self, terms: Sequence[Term]) -> list[tuple[Any, bool]]:

@@ -122,3 +122,24 @@ def test_steps_have_the_users_lines() -> None:
     program = sg.compile(f).program(np.ones(31))
     product, difference = (node.where for node in program.steps if node.op.kind == "map")
     assert difference.line == product.line + 1
+
+
+@pytest.mark.parametrize("n", [31, 3000])
+@pytest.mark.parametrize("value", [np.sin, np.sum], ids=["rows", "numbers"])
+def test_one_value_many_times(value: Callable[..., Any], n: int) -> None:
+    """Each place of an array holds it, though it is computed once, and is one node."""
+
+    def kept(p: Any) -> Any:
+        v, found, s = np.cos(p[2:5]), [], p[0]
+        for k in range(n):
+            found.append(value(v))
+            s = np.tanh(p[k] + 0.1 * s)
+        for k in range(n):
+            s = np.tanh(np.sum(np.tanh(found[n - 1 - k])) + 0.1 * s)
+        return s + np.sum(np.array(found) * 0.1)
+
+    p = np.linspace(0.2, 1.3, n)
+    found, slopes = sg.value_and_grad(kept)(p)
+    np.testing.assert_allclose(found, kept(p), rtol=1e-12)
+    step = kept(p + 1e-30j * np.cos(p)).imag / 1e-30
+    np.testing.assert_allclose(slopes @ np.cos(p), step, rtol=1e-10)
