@@ -16,7 +16,6 @@ from types import CodeType, FrameType
 from .._capture._code_names import once_a_code
 from .._capture._ownership import installed
 from .._core.base.state import now
-from .._core.graph import count_of_nodes
 from .._core.trace import trace
 from ..errors import SlowWarning, TraceError
 
@@ -32,7 +31,7 @@ class Limit:
     """Ends a trace beyond so many operations, if a loop of the user's is running then."""
 
     def __init__(self) -> None:
-        self.count: float = count_of_nodes() + MOST
+        self.left: float = MOST
         self.ended = False
 
     def reached(self) -> None:
@@ -40,7 +39,7 @@ class Limit:
         if self.ended or _loop_is_running(sys._getframe()):
             self.ended = True
             raise LongTraceError
-        self.count = float("inf")
+        self.left = float("inf")
 
 
 class Unsaid(list[tuple[str, type[Warning]]]):

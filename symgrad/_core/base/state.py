@@ -83,7 +83,7 @@ class State(NamedTuple):
     said:
         Collects the warnings of a trace.
     limit:
-        Is asked about each new node beyond its number, and may end the trace; None: nobody is.
+        Counts the operations of a trace, and may end it once none are ``left``; None: nobody does.
     staged:
         Is told which stage of a first call begins, and returns the one before; None: nobody is.
     """

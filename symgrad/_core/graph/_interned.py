@@ -130,11 +130,9 @@ def _entered(key: Any, node: Node) -> Node:
             if known is not None:
                 return known
             _table[key] = fresh
-    state = now()
-    if state.made is not None:
-        state.made.add(node)
-    if state.limit is not None and len(_table) > state.limit.count:
-        state.limit.reached()
+    made = now().made
+    if made is not None:
+        made.add(node)
     return node
 
 
@@ -183,6 +181,11 @@ def apply(
 ) -> Node:
     """Return the interned node of ``op`` applied to ``operands``."""
     state = now()
+    limit = state.limit
+    if limit is not None:
+        limit.left -= 1
+        if limit.left < 0:
+            limit.reached()
     numbers = state.numbers
     if numbers is not None:
         made = new_node(node_class(op), operands, items, shape, dtype, frame)
