@@ -107,6 +107,12 @@ PACKAGE = """
     table = Table()
     tabulated = table.value
 
+    def searched(x):
+        try:
+            return None if math.isnan(x) else 2 * x
+        except Exception:
+            return None
+
     def attempt(f, *args):
         try:
             return f(*args)
@@ -172,6 +178,17 @@ def test_a_package_that_hides_a_refusal_is_adapted(package: ModuleType, name: st
     for x in (0.25, 0.5):
         found = sg.value_and_grad(lambda x: f(x))(x)
         np.testing.assert_allclose(found, (value(x), slope(x)), rtol=1e-13)
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_an_error_after_a_hidden_refusal_follows_from_it(package: ModuleType) -> None:
+    def f(x: Any) -> Any:
+        found = package.searched(x)
+        if found is None:
+            raise ValueError("there is no solution")
+        return found
+
+    assert sg.value_and_grad(f)(0.25) == (0.5, 2.0)
 
 
 @pytest.mark.usefixtures("no_kernels")

@@ -168,7 +168,9 @@ def main() -> int:
             continue
         rows = tried(library, options.only, options.limit)
         counts = Counter(row["outcome"] for row in rows)
-        report[library] = {"version": version, "functions": rows}
+        report[library] = {
+            "version": version, "field": LIBRARIES[library].field, "functions": rows,
+        }  # fmt: skip
         parts = ", ".join(f"{counts[name]} {name}" for name in OUTCOMES if counts[name])
         print(f"{library} {version}: {len(rows)} functions, {parts}", flush=True)
         reasons = Counter(row["reason"] for row in rows if row["outcome"] == REFUSED)

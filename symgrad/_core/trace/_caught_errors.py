@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from ...errors import CaptureWarning
 from ..base.state import now
-from ..graph import CodeTable, Where, of_symgrad, warn_user
+from ..graph import CodeTable, Where, of_symgrad
 from ._constants import known_number
 from ._decisions import decided, noted_equality
 
@@ -107,6 +106,13 @@ def _is_one(error: type[Exception], kinds: Any) -> bool:
         return False
 
 
+_UNDECIDED = (
+    "is caught here, which depends on numbers that differ between the examples of a batch or the "
+    "steps of a loop: compiled arithmetic raises nothing, a division by zero is inf or nan. Write "
+    "instead: np.where on what is tested, or test the result outside"
+)
+
+
 def _catching(frame: FrameType | None, error: type[Exception]) -> FrameType | None:
     """Return the frame of the traced code that catches an error raised in a frame, if one does."""
     while frame is not None:
@@ -153,13 +159,10 @@ def raise_caught(
         if found is None:
             found = decided(condition.node, bool)
     if found is None:
-        place = Where(catcher.f_code.co_filename, catcher.f_lineno, catcher.f_code.co_name)
-        warn_user(
-            f"a {error.__name__} is caught here, which depends on numbers that differ between "
-            "the examples of a batch or the steps of a loop: compiled arithmetic raises nothing, "
-            "a division by zero is inf or nan. Write instead: np.where on what is tested, or "
-            f"test the result outside [{place}]",
-            CaptureWarning,
-        )
+        # Nobody could change an installed package, and most values in it are far from errors.
+        ours = "site-packages" not in catcher.f_code.co_filename
+        if ours and now().refusals is not None:
+            place = Where(catcher.f_code.co_filename, catcher.f_lineno, catcher.f_code.co_name)
+            now().refusals.warn(f"{error.__name__} {_UNDECIDED} [{place}]")
     elif found:
         raise error(text)
