@@ -159,9 +159,7 @@ def raise_caught(
         if found is None:
             found = decided(condition.node, bool)
     if found is None:
-        # Nobody could change an installed package, and most values in it are far from errors.
-        ours = "site-packages" not in catcher.f_code.co_filename
-        if ours and now().refusals is not None:
+        if now().refusals is not None:
             place = Where(catcher.f_code.co_filename, catcher.f_lineno, catcher.f_code.co_name)
             now().refusals.warn(f"{error.__name__} {_UNDECIDED} [{place}]")
     elif found:
