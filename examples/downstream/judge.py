@@ -347,12 +347,12 @@ def directions(value: Any) -> Iterator[tuple[Any, Any]]:
 #: Reasons of refusals, by parts of symgrad's errors.
 REASONS = {
     r"differ between the examples": "a decision in the body of a loop, a branch or a batch",
-    r"^a truth value": "a truth value of an array, or of a list, which counts as one",
+    r"^a truth value": "a decision by all of an array, or by a list, which counts as one",
     r"^an array of numbers": "traced numbers as an index, a mask or elements of a plain array",
     r"^a Python float": "float(x) of a traced value",
     r"^an index": "a traced number as an index of a plain list",
     r"element type object": "arrays of objects",
-    r"is not defined for element types": "bits of a whole number that is computed as a float",
+    r"is not defined for element types": "bits of an integer that is computed as a float",
 }
 
 
