@@ -36,6 +36,9 @@ written. *Failed* is anything else: a wrong number, a crash, a hang, an error of
 What an attack has found became a test of its own beside the mended code, and one case alone runs \
 by `python -m pytest tests/attacks -k NAME --cases N:N+1`.
 
+Generators write programs as we imagine them. [Published libraries](downstream.md) are \
+differentiated as their authors wrote them, too.
+
 | attack | what it varies | judged by | cases run | ended | failed |
 | --- | --- | --- | ---: | --- | ---: |
 """

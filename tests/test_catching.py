@@ -107,6 +107,12 @@ PACKAGE = """
     table = Table()
     tabulated = table.value
 
+    def searched(x):
+        try:
+            return None if math.isnan(x) else 2 * x
+        except Exception:
+            return None
+
     def attempt(f, *args):
         try:
             return f(*args)
@@ -175,6 +181,17 @@ def test_a_package_that_hides_a_refusal_is_adapted(package: ModuleType, name: st
 
 
 @pytest.mark.usefixtures("no_kernels")
+def test_an_error_after_a_hidden_refusal_follows_from_it(package: ModuleType) -> None:
+    def f(x: Any) -> Any:
+        found = package.searched(x)
+        if found is None:
+            raise ValueError("there is no solution")
+        return found
+
+    assert sg.value_and_grad(f)(0.25) == (0.5, 2.0)
+
+
+@pytest.mark.usefixtures("no_kernels")
 @pytest.mark.quick
 @pytest.mark.parametrize("name", ["text", "future"])
 def test_what_cannot_be_adapted_is_refused(package: ModuleType, name: str) -> None:
@@ -206,7 +223,7 @@ def test_a_callback_that_a_package_calls(package: ModuleType) -> None:
 
 @pytest.mark.usefixtures("no_kernels")
 @pytest.mark.parametrize("transform", [
-    lambda f: sg.vmap(f)(np.array([0.25, 0.5]))[0], lambda f: sg.grad(sg.grad(f))(0.25),
+    lambda f: sg.grad(sg.grad(f))(0.25),
     lambda f: sg.jvp(f, (0.25,), (1.0,))[1], lambda f: sg.hessian(f)(0.25),
     lambda f: sg.compile(f)(0.25), lambda f: sg.compile(f, control_flow=True)(0.25),
 ])  # fmt: skip
@@ -214,6 +231,14 @@ def test_under_transformations(package: ModuleType, transform: Callable[..., Any
     np.testing.assert_allclose(
         transform(lambda x: package.truncated_exp(x)), math.exp(0.25), rtol=1e-13
     )
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_in_a_batch_the_handler_is_named(package: ModuleType) -> None:
+    x = np.array([0.25, 0.5])
+    with pytest.warns(sg.errors.CaptureWarning, match=r"OverflowError .*catching_package.py:\d+"):
+        found = sg.vmap(lambda x: package.truncated_exp(x))(x)
+    np.testing.assert_allclose(found, np.exp(x), rtol=1e-13)
 
 
 def test_a_kernel_on_disk_does_not_hide_a_refusal(package: ModuleType) -> None:

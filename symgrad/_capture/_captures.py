@@ -17,17 +17,19 @@ assign to (a list of losses) is not read (:mod:`._stand_ins`).
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import sys
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._core.base.providers import provided
+from .._core.base.signals import foreseen
 from .._core.base.stand_in_types import TELLING
 from .._core.base.state import now, within
 from .._core.graph import Where, warn_user
@@ -641,21 +643,19 @@ class Captures:
     ) -> Any:
         """Call the body, of a copy of the function where there is one."""
         if twins is None and not self.way.rolled:
-            result = body(*args, **kwargs)
-            raise_hidden()
-            return result
+            with _hidden_first():
+                return body(*args, **kwargs)
         root = self._root if twins is None else twins.root(self._root)
         if self.way.rolled:
             root = provided("rolled", root)
         made = self._make(root, *self._rest, **self._options)
         if twins is None:
-            result = made._body(*args, **kwargs)
-            raise_hidden()
-            return result
+            with _hidden_first():
+                return made._body(*args, **kwargs)
         try:
-            with within(callback=functools.partial(self.called_later, twins=twins)):
+            later = functools.partial(self.called_later, twins=twins)
+            with _hidden_first(), within(callback=later):
                 result = made._body(*twins.given(args), **twins.given(kwargs))
-            raise_hidden()
         finally:
             twins.hand_on()
         return twins.outside(result)
@@ -690,6 +690,21 @@ class Captures:
         if numbers - self._assigned.numbers:
             self._assigned = self._assigned._replace(numbers=self._assigned.numbers | numbers)
         self._later |= later - self._assigned.unread
+
+
+@contextlib.contextmanager
+def _hidden_first() -> Iterator[None]:
+    """Raise a refusal that the traced code has hidden within, also before what it raised then.
+
+    Numbers are refused nothing, so they might not have come to that error.
+    """
+    try:
+        yield
+    except foreseen(Exception) as error:
+        if not type(error).__module__.startswith("symgrad."):
+            raise_hidden()
+        raise
+    raise_hidden()
 
 
 def _say_dropped(dropped: Sequence[tuple[str, Any, str]]) -> None:

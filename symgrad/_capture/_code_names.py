@@ -9,6 +9,7 @@ from types import CodeType
 from typing import Any, NamedTuple, TypeVar
 
 from .._core.graph import CodeTable
+from .._core.trace import named_before
 
 T = TypeVar("T")
 
@@ -137,14 +138,3 @@ def _caught_by(steps: Sequence[dis.Instruction], k: int) -> dict[str, int] | Non
     if name == "PUSH_EXC_INFO" and steps[k + 1].opname == "POP_TOP":
         return {"BaseException": 0}
     return {} if name.startswith("CHECK_EXC") else None
-
-
-def named_before(steps: Sequence[dis.Instruction], end: int) -> dict[str, int]:
-    """Return the names that are loaded just before a step, and where."""
-    found: dict[str, int] = {}
-    for step in reversed(steps[:end]):
-        if not step.opname.startswith(("LOAD_", "BUILD_TUPLE", "CACHE")):
-            break
-        if isinstance(step.argval, str) and step.positions is not None:
-            found[step.argval] = step.positions.lineno or 0
-    return found

@@ -1,8 +1,9 @@
 """What code reads: cells, defaults, global names and imports of functions, parts of methods.
 
-In it are handlers of errors that compiled arithmetic does not raise. ``1.0 / x`` is inf or nan in a
-program, and so are roots of negative numbers and factors of matrices that have none: what stands
-in ``except`` for them is never carried out, which is said.
+In it are handlers of errors that compiled code does not raise. Python's own arithmetic raises them
+while it is traced (``_core/trace/_caught_errors.py``). Of NumPy's and SciPy's functions, as of
+matrices that have no factors, the result is nan, and the handler is never executed: a warning says
+so.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from __future__ import annotations
 import dis
 import functools
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from .._core.graph import Where, warn_user
+from .._core.trace import caught_from
 from ..errors import CaptureWarning
-from ._code_names import Names, named_before, names_in, once_a_code
+from ._code_names import Names, names_in, once_a_code
 from ._locations import BOUND, FIXED, At, Enter, Walk
 from ._nondeterminism import warn_of_clocks
 from ._ownership import by_symgrad, installed, of_library, of_packages
@@ -26,11 +28,9 @@ from ._versions import parts_of
 #: Names in code that make text of a number.
 WRITING = frozenset(("str", "repr", "format", "print"))
 
-#: What a program's arithmetic does not raise.
-_ARITHMETIC = frozenset(
-    ("ZeroDivisionError", "FloatingPointError", "OverflowError", "ArithmeticError", "LinAlgError")
-)
-
+#: What a program does not raise.
+_NUMPYS = frozenset(("FloatingPointError", "LinAlgError"))
+_ARITHMETIC = _NUMPYS | {"ZeroDivisionError", "OverflowError", "ArithmeticError"}
 
 #: Handlers that are for errors of arithmetic among others.
 _BROAD = frozenset(("ValueError", "Exception", "BaseException", "suppress"))
@@ -67,7 +67,7 @@ def tries_in(code: CodeType) -> tuple[Tried, ...]:
         k = places.get(entry.target, len(steps))
         if k >= len(steps) - 1 or steps[k].opname != "PUSH_EXC_INFO" or entry.start >= entry.target:
             continue
-        caught = _caught(steps, k + 1, code)
+        caught = caught_from(steps, k + 1, code)
         inside = [s for s in steps if entry.start <= s.offset < entry.end]
         names = {s.argval for s in inside if s.opname.startswith("LOAD_")}
         lines = [s.positions.lineno or 0 for s in inside if s.positions is not None]
@@ -78,27 +78,17 @@ def tries_in(code: CodeType) -> tuple[Tried, ...]:
     return tuple(chain(found, *inner))
 
 
-def _caught(steps: Sequence[dis.Instruction], k: int, code: CodeType) -> set[str]:
-    """Return the names of the exceptions that a handler catches, which begins at a step."""
-    if steps[k].opname == "POP_TOP":
-        return {"BaseException"}
-    if steps[k].opname == "WITH_EXCEPT_START":
-        return {"suppress"} & set(code.co_names)
-    caught = set[str]()
-    for j, step in enumerate(steps[k:], k):
-        if step.opname == "PUSH_EXC_INFO":
-            break
-        if step.opname == "CHECK_EXC_MATCH":
-            caught |= named_before(steps, j).keys()
-    return caught
-
-
 def raises(code: CodeType) -> bool:
     """Tell whether code has an error of its own."""
     return any(step.opname == "RAISE_VARARGS" for step in dis.get_instructions(code))
 
 
-def _raising(names: Iterable[str], scope: Mapping[str, Any], depth: int = 3) -> str | None:
+def _raising(
+    names: Iterable[str],
+    scope: Mapping[str, Any],
+    depth: int = 3,
+    packages: Collection[str] = ("math", "numpy", "scipy"),
+) -> str | None:
     """Return what of these names, or of the functions of the user's among them, raises."""
     names = frozenset(names)
     for name in sorted(names & scope.keys()):
@@ -107,7 +97,7 @@ def _raising(names: Iterable[str], scope: Mapping[str, Any], depth: int = 3) -> 
             getattr(value, "__module__", None) or ""
         )  # fmt: skip
         home = str(home).removeprefix("symgrad.").partition(".")[0]
-        raising = _RAISING.get(home, frozenset[str]())
+        raising = _RAISING[home] if home in packages else frozenset[str]()
         if isinstance(value, ModuleType):
             for key in sorted(raising & names):
                 return key
@@ -117,7 +107,7 @@ def _raising(names: Iterable[str], scope: Mapping[str, Any], depth: int = 3) -> 
             inner = names_in(value.__code__)
             # One that raises errors itself tests its arguments, by conditions that are followed.
             if not raises(value.__code__) and _raising(
-                inner.mentioned, value.__globals__, depth - 1
+                inner.mentioned, value.__globals__, depth - 1, packages
             ):
                 return name
     return None
@@ -136,15 +126,22 @@ def may_raise(f: FunctionType) -> bool:
     )
 
 
-def handlers_in(code: CodeType, scope: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is to be said of each ``except`` for what compiled arithmetic does not raise.
+def handlers_in(code: CodeType, scope: Mapping[str, Any]) -> bool:
+    """Tell whether code catches errors of arithmetic, whoever raises them.
 
     ``scope``: the global names that the code sees.
     """
+    return not _ARITHMETIC.isdisjoint(names_in(code).caught) or any(
+        block.caught & _BROAD and _raising(block.names, scope) for block in tries_in(code)
+    )
+
+
+def unraised_in(code: CodeType, scope: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a warning for each ``except`` for an error of NumPy's or SciPy's functions."""
     for block in tries_in(code):
         if not block.caught & _BROAD or block.caught & _ARITHMETIC:
             continue
-        what = _raising(block.names, scope)
+        what = _raising(block.names, scope, packages=("numpy", "scipy"))
         if what is not None:
             yield (
                 f"an error that {what} raises in Python is caught here, but only while the "
@@ -153,10 +150,10 @@ def handlers_in(code: CodeType, scope: Mapping[str, Any]) -> Iterator[str]:
                 f"[{Where(code.co_filename, block.line, code.co_name)}]"
             )
     for name, line in names_in(code).caught.items():
-        if name in _ARITHMETIC:
+        if name in _NUMPYS:
             yield (
-                f"`except {name}` is seen only while the function is traced: compiled arithmetic "
-                "raises nothing, a division by zero is inf or nan. Write instead: np.where on "
+                f"`except {name}` is seen only while the function is traced: compiled code raises "
+                "no such error, and the result is inf or nan. Write instead: np.where on "
                 "what is tested, or test the result outside "
                 f"[{Where(code.co_filename, line or 0, code.co_name)}]"
             )
@@ -192,7 +189,7 @@ def read_function(walk: Walk, f: FunctionType, at: At) -> None:
         if key in walk.known and not key.startswith("__"):
             walk.visit(value, at.attribute(key, fixed=FIXED))
     walk.codes.setdefault(id(f.__code__), f.__code__)
-    for text in handlers_in(f.__code__, f.__globals__):
+    for text in unraised_in(f.__code__, f.__globals__):
         warn_user(text, CaptureWarning)
     # An object's own text is asked for by code that writes, which is met by itself; and a dataclass
     # compares classes of its own.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ import symgrad.numpy as traced_numpy
 from .._core.base.scipy_names import special
 from .._core.base.sizes import Size
 from .._core.ops.np_common import is_traced
-from .._core.trace import Traced
+from .._core.trace import Traced, raise_caught
 
 _SAME = (
     "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log1p", "log2", "log10", "sqrt",
@@ -72,6 +74,51 @@ def _wide(x: Traced) -> Any:
 _OF_VECTORS = ("dist", "fsum", "prod", "sumprod")
 
 
+#: Functions that have no value for some arguments, for which they raise ValueError.
+_DOMAINS = frozenset((
+    "sqrt", "log", "log2", "log10", "log1p", "acos", "asin", "acosh", "atanh", "fmod", "remainder",
+    "gamma", "lgamma", "pow", "sin", "cos", "tan",
+))  # fmt: skip
+#: Functions with poles, where they raise ValueError, too, and whether arguments are at one if the
+#: result is infinite.
+_POLES: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("log", "log2", "log10", "log1p", "atanh"), lambda *_: True),
+    **dict.fromkeys(("gamma", "lgamma"), lambda x: np.less_equal(x, 0)),
+    "pow": lambda x, _: np.equal(x, 0),
+}
+#: Functions whose values may be too large: OverflowError.
+_GROWING = frozenset((
+    "exp", "exp2", "expm1", "cosh", "sinh", "pow", "gamma", "lgamma", "ldexp", "hypot",
+))  # fmt: skip
+
+
+def _raise_caught(name: str, args: tuple[Any, ...], found: Any, frame: FrameType) -> None:
+    """Raise the error that a function of ``math`` raises, where the traced code catches it."""
+
+    def at_pole() -> Any:
+        return _POLES[name](*args) if name in _POLES else False
+
+    def infinite() -> Any:
+        return functools.reduce(np.logical_and, map(np.isfinite, args), np.isinf(found))
+
+    def undefined() -> Any:
+        numbers = (np.logical_not(np.isnan(x)) for x in args)
+        nan = functools.reduce(np.logical_and, numbers, np.isnan(found))
+        if name not in _POLES:
+            return nan
+        return np.logical_or(nan, np.logical_and(infinite(), at_pole()))
+
+    if name in _DOMAINS:
+        raise_caught(ValueError, "math domain error", undefined, frame)
+    if name in _GROWING:
+        raise_caught(
+            OverflowError,
+            "math range error",
+            lambda: np.logical_and(infinite(), np.logical_not(at_pole())),
+            frame,
+        )
+
+
 def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., Any]:
     original = getattr(math, name)
 
@@ -82,7 +129,10 @@ def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., An
         if any(is_traced(v) for v in flat):
             if name not in _OF_VECTORS:
                 args = tuple(map(as_number, args))
-            return as_of_python(traced(*args, **kwargs))
+            found = as_of_python(traced(*args, **kwargs))
+            if name in _DOMAINS or name in _GROWING:
+                _raise_caught(name, args, found, sys._getframe(1))
+            return found
         if any(isinstance(v, Size) for v in flat):
             return as_of_python(traced(*args, **kwargs))
         return original(*args, **kwargs)

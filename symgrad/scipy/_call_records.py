@@ -49,7 +49,7 @@ def raising_somewhere(function: Callable[..., Any]) -> bool:
 
 def catching(function: Callable[..., Any]) -> bool:
     """Tell whether a function may have a value of its own where compiled code has nan."""
-    return any(True for f in _functions(function) for _ in handlers_in(f.__code__, f.__globals__))
+    return any(handlers_in(f.__code__, f.__globals__) for f in _functions(function))
 
 
 def noting(function: Callable[..., Any]) -> Callable[..., Any]:

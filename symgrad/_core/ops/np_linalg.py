@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,15 @@ import numpy as np
 from ...errors import ShapeError
 from ..base.broadcast import broadcast, show
 from ..base.scipy_names import linalg
-from ..base.sizes import as_size, under
-from ..op import composite, refuse
+from ..base.sizes import as_size, dim_product, hint, under
+from ..base.state import now
+from ..graph import topological
+from ..op import Bodied, composite, refuse
 from .banded import BAND_LU, BAND_SOLVE
 from .complex_factorizations import det_parts, log_det, sign_parts
 from .determinants import DET, LOG_DET, SIGN_DET, inverse_transpose
 from .factorizations import CHOLESKY, COMPLEMENT, QR
-from .linear import LU, SOLVE, TRIANGULAR, adjoint, swapped
+from .linear import LU, SOLVE, TRIANGULAR, adjoint, swapped, unit_like
 from .np_common import (
     as_array,
     as_float,
@@ -24,6 +26,7 @@ from .np_common import (
     conjugated,
     dims,
     equal,
+    is_traced,
     join_parts,
     lift,
     spread,
@@ -43,6 +46,69 @@ def matrix(a: Any, name: str, square: bool = True) -> Any:
     if square and not equal(x.shape[-1], x.shape[-2]):
         raise ShapeError(f"{name} needs a square matrix, not the shape {show(dims(x))}")
     return lift(x, x)
+
+
+#: A matrix is looked at if it is computed in fewer steps, and has no more numbers.
+_STEPS, _MOST = 2_000, 250_000
+
+
+def _in_examples(x: Any) -> Iterator[Any]:
+    """Yield the numbers of a matrix in the example call, and in a call nearby; none if unknown."""
+    examples = now().examples
+    if examples is None or not is_traced(x):
+        return
+    nodes = [part.node for part in ((x.real, x.imag) if x.dtype.kind == "c" else (x,))]
+    steps = topological(nodes, limit=_STEPS)
+    if len(steps) == _STEPS or hint(dim_product(nodes[0].shape)) > _MOST:
+        return
+    if any(isinstance(n.op, Bodied) for n in steps):
+        return
+    yield from (
+        values[0] + (1j * values[1] if values[1:] else 0.0)
+        for values in ([call.value(n) for n in nodes] for call in (examples, examples.beside()))
+        if not any(v is None for v in values)
+    )
+
+
+def whole_of(x: Any, lower: bool, *, symmetric: bool = True) -> Any:
+    """Return the symmetric matrix of which one triangle is read.
+
+    ``symmetric``: where it is its mirror image the perturbations are, too.
+    """
+    part = np.tril(x, -1) if lower else adjoint(np.triu(x, 1))
+    diagonal = 0.5 * (x + np.conj(x)) * unit_like(x)  # of which LAPACK reads the real part
+    read = part + adjoint(part) + diagonal
+    if not symmetric:
+        return read
+    mean = 0.5 * (x + adjoint(x))
+    return np.where(read == mean, mean, read)
+
+
+def symmetric_of(x: Any, lower: bool) -> Any:
+    """Return a matrix of which one triangle is read, whole if the code fills that one alone.
+
+    Symmetric perturbations are the convention of matrices that are symmetric. Where the other
+    triangle of the example's matrix differs, or consists of constants, the elements of the
+    triangle that is read count twice.
+    """
+    called = _in_examples(x)
+    here = next(called, None)
+    if here is None or here.shape[-1] == 1:
+        return x
+    other = np.conj(np.swapaxes(here, -1, -2))
+    with np.errstate(invalid="ignore"):
+        if np.any(np.abs(here - other) > 1e-6 * np.max(np.abs(here), initial=0.0)):
+            return whole_of(x, lower)
+    mirrored, read = (np.triu, np.tril)[:: 1 if lower else -1]
+    apart = np.ones(here.shape[-2:]) - np.eye(here.shape[-1])
+    if np.all((here != 0) | (apart == 0)):
+        return x
+    there = next(called, None)
+    if there is None:
+        return x
+    moved = (there != here) * apart
+    one_sided = np.any(read(moved)) and not np.any(mirrored(moved))
+    return whole_of(x, lower, symmetric=False) if one_sided else x
 
 
 def _together(a: Any, b: Any) -> tuple[Any, Any]:
@@ -113,6 +179,7 @@ def scipy_solve(
     """
     x = _part_of(matrix(a, "solve"), assume_a, lower)
     if assume_a in ("pos", "positive definite"):
+        x = symmetric_of(x, lower)
         return _cholesky_solve(CHOLESKY(x if lower else adjoint(x)), b, "solve")
     return _rows(lambda a, rows: _general(a, rows, transposed), x, b, "solve")
 
@@ -225,7 +292,7 @@ def slogdet(a: Any) -> Any:
 
 def cholesky_factor(a: Any, lower: bool) -> Any:
     """Return the lower or the upper Cholesky factor, from that triangle of a matrix."""
-    x = matrix(a, "cholesky")
+    x = symmetric_of(matrix(a, "cholesky"), lower)
     return CHOLESKY(x) if lower else adjoint(CHOLESKY(adjoint(x)))
 
 

@@ -14,7 +14,14 @@ from .eigenvalues import CONVENTION, general_eigen
 from .factorizations import EIGH
 from .linear import adjoint, swapped, unit_like
 from .np_common import abs_square, as_array, as_float, conjugated, equal, is_traced
-from .np_linalg import SYMMETRIC, cholesky_factor, matrix, solve_triangular
+from .np_linalg import (
+    SYMMETRIC,
+    cholesky_factor,
+    matrix,
+    solve_triangular,
+    symmetric_of,
+    whole_of,
+)
 from .np_reductions import largest
 from .singular import PINV, SVD, svd_parts
 
@@ -33,11 +40,16 @@ def _svd(x: Any, full: bool = False) -> tuple[Any, Any, Any]:
     return swapped(uh), s, swapped(v)
 
 
+def _read(a: Any, name: str, hermitian: bool) -> Any:
+    """Return what NumPy reads of a matrix: of one that is called Hermitian the lower triangle."""
+    return whole_of(matrix(a, name), lower=True) if hermitian else matrix(a, name, square=False)
+
+
 @composite(np.linalg.svd, convention=_SINGULAR_VALUES)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True,
         hermitian: bool = False) -> Any:  # fmt: skip
     """Singular values and vectors."""
-    x = matrix(a, "svd", square=False)
+    x = _read(a, "svd", hermitian)
     full = bool(compute_uv and full_matrices) and not equal(*x.shape[-2:])
     u, s, vh = _svd(x, full)
     return _SVDResult(u, s, vh) if compute_uv else s
@@ -72,7 +84,7 @@ def _cutoff(x: Any, s: Any, rtol: Any) -> Any:
 @composite(np.linalg.matrix_rank, differentiable=False)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """How many singular values are not negligible."""
-    x = matrix(A, "matrix_rank", square=False)
+    x = _read(A, "matrix_rank", hermitian)
     s = _svd(x)[1]
     least = as_array(tol)[..., None] if tol is not None else _cutoff(x, s, rtol)
     return np.sum(s > least, axis=-1)
@@ -93,7 +105,7 @@ def _pinv(x: Any, rtol: Any) -> tuple[Any, Any, Any]:
 @composite(np.linalg.pinv, convention="the rank stays what it is")
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """Pseudo-inverse of matrices."""
-    x = matrix(a, "pinv", square=False)
+    x = _read(a, "pinv", hermitian)
     given = rcond if rcond is not None else rtol if is_number(rtol) else 1e-15
     return _pinv(x, given)[0]
 
@@ -202,7 +214,7 @@ _TURNED = f"{SYMMETRIC}; nan where vectors of equal eigenvalues are asked for, o
 
 def _triangle_of(a: Any, uplo: str, name: str) -> Any:
     # LAPACK sees rows as columns: what NumPy computes of the lower triangle, bit for bit.
-    x = matrix(a, name)
+    x = symmetric_of(matrix(a, name), uplo in ("L", "l"))
     return conjugated(x) if uplo in ("U", "u") else swapped(x)
 
 
@@ -241,10 +253,7 @@ def scipy_eigh(
     factor = cholesky_factor(b, lower)
     factor = factor if lower else adjoint(factor)
     x = matrix(a, "eigh")
-    part = np.tril(x, -1) if lower else adjoint(np.triu(x, 1))
-    diagonal = 0.5 * (x + np.conj(x)) * unit_like(x)  # of which LAPACK reads the real part
-    read, mean = part + adjoint(part) + diagonal, 0.5 * (x + adjoint(x))
-    whole = np.where(read == mean, mean, read)  # of a symmetric matrix symmetric perturbations
+    whole = whole_of(x, lower)
     half = solve_triangular(factor, whole, lower=True)
     w, v = eigh(solve_triangular(factor, adjoint(half), lower=True))
     return w if eigvals_only else (w, solve_triangular(factor, v, trans="C", lower=True))

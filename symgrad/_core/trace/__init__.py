@@ -6,6 +6,7 @@ from ._arrays import COMPARED, REFLECTED, ArrayMethods, add_operators, declines
 from ._attributes import attribute_of
 from ._bind import as_node, bind, bind_nodes, cast, kind_of
 from ._calls import call
+from ._caught_errors import caught_from, named_before, raise_caught
 from ._clocks import Reading, reading
 from ._compiled_calls import compiled_call, instead_of_compiled, is_compiled
 from ._complex import Complex, flatten_traced, is_complex, to_complex

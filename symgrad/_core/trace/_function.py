@@ -141,6 +141,7 @@ def trace(
             refusal.__traceback__ = error.__traceback__
             say_where(refusal, function)
             raise refusal from None
+    refusals.give_warnings()
     conditions = () if examples is None else tuple(examples.conditions)
     drawn = None if examples is None or now().draws is None else now().draws.result
     inputs += () if drawn is None else drawn.inputs

@@ -19,6 +19,7 @@ from ..op import Op, registry
 from ._arrays import REFLECTED, declines
 from ._assignment import require_kind
 from ._bind import bind, cast, number
+from ._caught_errors import raise_caught
 from ._decisions import noted_equality
 from ._integers import PYTHONS, beyond, require_power
 from ._labels import labelled
@@ -74,11 +75,47 @@ def _applied(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> An
         if number is not None:
             return number
     made = type(value)(node, _PYTHON.get(node.dtype.char) if weak else None)
+    if weak and op in _UNDEFINED:
+        _raise_caught(op, made, *((other, value) if swap else (value, other)), frame)
     if op in _EQUALITIES:  # before it decides anything
         noted_equality(made, frame)
     if made.weak is bool and _asks_identity(frame.f_code):
         return bool(made)
     return made._lying(value, other)
+
+
+#: Operators for which Python raises an error where a program has inf or nan, and what it says.
+_UNDEFINED = {
+    registry.ops["Divide"]: "division by zero",
+    registry.ops["FloorDivide"]: "integer division or modulo by zero",
+    registry.ops["Remainder"]: "integer modulo by zero",
+    _POWER: "0.0 cannot be raised to a negative power",
+}  # fmt: skip
+
+
+def _raise_caught(op: Op, made: Any, left: Any, right: Any, frame: FrameType) -> None:
+    """Raise Python's error of an operator of its numbers, where the traced code catches it."""
+    if isinstance(left, Size) or isinstance(right, Size):
+        return
+    if op is not _POWER:
+        if isinstance(right, Numberless) or right == 0:
+            text = _UNDEFINED[op] if made.dtype.kind in "iu" else "float division by zero"
+            raise_caught(ZeroDivisionError, text, lambda: np.equal(right, 0), frame)
+        return
+    if isinstance(right, Numberless) or right < 0:
+        raise_caught(
+            ZeroDivisionError,
+            _UNDEFINED[op],
+            lambda: np.logical_and(np.equal(left, 0), np.less(right, 0)),
+            frame,
+        )
+    if made.dtype.kind == "f":
+        raise_caught(
+            OverflowError,
+            "(34, 'Numerical result out of range')",
+            lambda: np.logical_and(np.isinf(made), np.isfinite(left) & np.isfinite(right)),
+            frame,
+        )
 
 
 #: Operators for which Python's truth values are 0 and 1, where NumPy's are not.

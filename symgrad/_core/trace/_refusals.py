@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
-from ...errors import SymgradError
+from ...errors import CaptureWarning, SymgradError
 from ..base.state import now
 from ..graph import (
     Input,
@@ -26,6 +26,7 @@ from ..graph import (
     raised_at,
     raised_by_scipy,
     topological,
+    warn_user,
 )
 from ._clocks import Reading
 from ._tree import Pair
@@ -44,8 +45,18 @@ class Refusals:
 
     def __init__(self) -> None:
         self._noted: list[Noted] = []
+        self._warnings: dict[str, None] = {}
         #: Is shown the frame that asks, before the code around it can catch the error.
         self.before: Callable[[FrameType], None] | None = None
+
+    def warn(self, text: str) -> None:
+        """Give a warning when the trace has ended: here the traced code might catch it."""
+        self._warnings[text] = None
+
+    def give_warnings(self) -> None:
+        """Give the warnings that have waited."""
+        for text in self._warnings:
+            warn_user(text, CaptureWarning)
 
     def note(self, error: SymgradError) -> None:
         """Note a refusal that is about to be raised."""
