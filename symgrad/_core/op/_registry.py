@@ -9,6 +9,7 @@ from functools import wraps
 from threading import Lock
 from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 import sympy as sp
@@ -49,14 +50,16 @@ class Ops(dict[str, Op]):
 class Registry:
     """All records, by name and by the functions they answer to.
 
-    ``steps`` are those that only kernels have: programs are not written in them. ``users`` are the
-    ops that users define; their rules may change while symgrad stays. ``changes`` counts what has
-    been entered or taken out from outside: what was compiled before may have another meaning.
+    ``steps`` are those that only kernels have: programs are not written in them. ``formulas`` are
+    those that only graphs have which are traced to be read, as long as these live. ``users`` are
+    the ops that users define; their rules may change while symgrad stays. ``changes`` counts what
+    has been entered or taken out from outside: what was compiled before may have another meaning.
     """
 
     ops: dict[str, Op] = field(default_factory=Ops)
     users: dict[str, Op] = field(default_factory=dict)
     steps: dict[str, Op] = field(default_factory=dict)
+    formulas: WeakValueDictionary[str, Op] = field(default_factory=WeakValueDictionary)
     composites: dict[str, Composite] = field(default_factory=dict)
     changes: int = 0
     _handlers: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
@@ -263,6 +266,12 @@ def define_step(op: K, code: Code) -> K:
     """Enter an op that only kernels have: programs are not written in it."""
     registry.steps[op.name] = op
     code.put(op)
+    return op
+
+
+def define_formula(op: K) -> K:
+    """Enter an op of a graph that is traced to be read; its name is used once."""
+    registry.formulas[op.name] = op
     return op
 
 
