@@ -158,7 +158,10 @@ class Formula:
         nested = None if tuple(arguments) == tuple(flat) else arguments
         # Beside the object: calls that find the function need not look at what nobody changes.
         _MADE[self] = _Made((expressions, arguments, caller, functions), nested, _Names(flat), run)
-        self._expressions, self._functions = expressions, functions
+        # By what calls tell this function from others: of nestings that nobody changes.
+        structure = _structure_of(expressions)
+        self._expressions = sp.Tuple(Str(structure), *tree.leaves) if structure else expressions
+        self._functions = functions
         self._arguments = sp.Tuple(*(Str(a) if isinstance(a, str) else a for a in arguments))
         names = [
             _identifier(str(s) if isinstance(s, (str, *NAMES)) else "", k)
@@ -359,6 +362,19 @@ def _tree_of(expressions: Any, caller: str, depth: int = 0) -> _Node:
     if found is None:
         raise ArgumentError(f"{caller} takes SymPy expressions, not {type(expressions).__name__}")
     return _Node([found], lambda values: values[0])
+
+
+def _structure_of(expressions: Any) -> str:
+    """Return how formulas are nested, as text; empty for one formula."""
+    if isinstance(expressions, dict):
+        parts = [f"{k!r}: {_structure_of(e)}" for k, e in expressions.items()]
+        return f"{{{', '.join(parts)}}}"
+    if isinstance(expressions, (tuple, list, sp.Tuple)):
+        inner = ", ".join(map(_structure_of, expressions))
+        return f"[{inner}]" if isinstance(expressions, list) else f"({inner},)"
+    if isinstance(expressions, (sp.MatrixBase, NDimArray)):
+        return f"array{tuple(map(int, expressions.shape))}"
+    return "None" if expressions is None else ""
 
 
 #: What to write in place of text.

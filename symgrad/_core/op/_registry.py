@@ -17,6 +17,7 @@ import sympy as sp
 from ...errors import DefinitionError, UnsupportedError
 from ..base.fork_safety import free_in_children, late_module
 from ..base.scipy_names import LateFields, LateFunction, loaded, resolved, special
+from ..base.stand_in_types import module_of
 from ..base.state import now
 from ._facets import Code, Evidence, Facet
 from ._kinds import Map, Op, Routine
@@ -215,7 +216,7 @@ def refuse(function: Callable[..., Any], why: str = "", of: Any = None) -> NoRet
 
     ``of``: its argument, whose numbers are put in place where no argument of the trace decides.
     """
-    if type(function).__module__.startswith("numba."):
+    if module_of(type(function)).startswith("numba."):
         name = getattr(function, "__name__", "f")
         raise UnsupportedError(
             f"{name} is a function of Numba's, whose machine code takes numbers. Write instead: "
