@@ -222,7 +222,7 @@ def by_heyoka(formulas: list[Any], symbols: list[Any], slopes: bool) -> Made:
     found = [heyoka.from_sympy(e) for e in formulas]
     if slopes:
         tensors = heyoka.diff_tensors(found, diff_args=names)
-        found = [e for _, e in tensors.get_derivatives(order=1)]
+        found = list(tensors.jacobian.ravel())
     f = heyoka.cfunc(found, names)
     at: dict[int, Any] = {}
     return lambda values: f(at.setdefault(id(values), np.array(values)))
