@@ -143,10 +143,10 @@ PROBLEMS: dict[str, tuple[Callable[[int], Problem], int, int | None]] = {
     "pendulum 5": (pendulum, 5, None),
     "pendulum 10": (pendulum, 10, None),
     "bicycle": (bicycle, 0, None),
-    "spectrum": (spectrum, 4000, 40),
+    "spectrum": (spectrum, 4000, None),
     "robot": (robot, 6, None),
-    "beam": (beam, 5, 2),
-    "zernike": (zernike, 20, 4),
+    "beam": (beam, 5, None),
+    "zernike": (zernike, 20, None),
 }
 
 
