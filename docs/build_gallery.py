@@ -181,6 +181,27 @@ def pendulum(names: Names, file: Path) -> None:
 
 
 @draws
+def bicycle(names: Names, file: Path) -> None:
+    """Real and imaginary parts of the modes over the speed, and where all are stable."""
+    speeds = np.linspace(0.0, 10.0, 101)
+    found = np.array([names["modes"](speed) for speed in speeds])
+    moving = np.abs(found.imag) > 1e-6
+    with figure(7.6, 3.2) as (drawn, axes):
+        axes.axvspan(names["weave"], names["capsize"], color=colour("green"), alpha=0.15, lw=0)
+        axes.axhline(0.0, color="0.5", linewidth=0.6)
+        for part, mask, hue, label in (
+            (found.real, ~moving, "blue", "real eigenvalues"),
+            (found.real, moving, "orange", "weave, real part"),
+            (np.abs(found.imag), moving, "purple", "weave, imaginary part"),
+        ):
+            at = np.broadcast_to(speeds[:, None], part.shape)[mask]
+            axes.plot(at, part[mask], ".", color=colour(hue), markersize=2.5, label=label)
+        axes.set(xlabel="speed, m/s", ylabel="1/s", xlim=(0, 10), ylim=(-10, 10))
+        axes.legend(fontsize=8, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        save(drawn, file)
+
+
+@draws
 def cart(names: Names, file: Path) -> None:
     """The pendulums every tenth of a second, and what a tenth of a kilogram changes."""
     times, y, n = names["times"], names["sol"].y, names["n"]

@@ -233,6 +233,7 @@ PLOTS = {
             "posterior",
             "reaction-diffusion",
             "cart",
+            "bicycle",
             "throw",
         )
     },

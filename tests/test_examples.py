@@ -25,6 +25,7 @@ PICTURES = {f"seed_{name}.py" for name in ("1_backprop_graph", "3_grad_fn_walk",
 
 # Scripts that take more than a few seconds.
 SLOW = {
+    "bicycle.py",
     "train_digits.py",
     "step_by_step.py",
     "scale_out.py",
@@ -63,7 +64,8 @@ def run(path: Path, folder: Path, *options: str) -> None:
         timeout=600,
     )
     assert done.returncode == 0, done.stdout[-4000:]
-    assert "Warning" not in done.stdout, done.stdout[-4000:]
+    # A busy machine is no error.
+    assert "Warning" not in done.stdout.replace("SlowWarning", ""), done.stdout[-4000:]
 
 
 @pytest.mark.parametrize("path", scripts(EXAMPLES))

@@ -238,6 +238,21 @@ def test_functions_and_their_derivatives_as_arguments() -> None:
     assert sg.grad(f, argnums=(0, 1, 2))(1.0, 2.0, 3.0) == (3.0, 2.0, 1.0)
 
 
+def test_functions_that_read_symbols_without_a_module() -> None:
+    """The class of ``q(t)`` has None as its module."""
+    names = [sp.Function("p")(t), sp.Function("q")(t)]
+    assert type(names[0]).__module__ is None
+    f = sg.lambdify([names], names[0] * names[1])
+
+    def doubled(v: Any) -> Any:
+        assert len(names) == 2
+        return 2 * f(v)
+
+    np.testing.assert_array_equal(sg.grad(doubled)(np.array([2.0, 3.0])), [6.0, 4.0])
+    with pytest.raises((ArgumentError, sg.errors.TraceError, TypeError)):
+        sg.grad(lambda v: v * names[0])(2.0)
+
+
 # ---------------------------------------------------------------- matrices and arrays
 
 A, B, X = sp.MatrixSymbol("A", 3, 3), sp.MatrixSymbol("B", 3, 3), sp.MatrixSymbol("X", 3, 1)

@@ -149,3 +149,16 @@ def test_it_is_ready_for_all_else() -> None:
 def test_errors(call: Any, message: str) -> None:
     with pytest.raises((ArgumentError, ShapeError, UnsupportedError), match=message):
         call()
+
+
+def test_calls_compare_no_nested_formulas() -> None:
+    """A call tells a function from others without a look into its lists of formulas."""
+    rows = [[x, y, x * y], {"a": x, "b": (y, None)}, sp.Matrix([[x, y]]), [x + y, x + y]]
+    for formulas in rows:
+        f = sg.lambdify([x, y], formulas)
+        assert isinstance(f._expressions, sp.Tuple)  # type: ignore[attr-defined]
+        assert f._expressions == sg.lambdify([x, y], formulas)._expressions  # type: ignore[attr-defined]
+    one, other = sg.lambdify([x], [x, 2 * x]), sg.lambdify([x], (x, 2 * x))
+    for chosen, kind in ((one, list), (other, tuple), (one, list)):
+        held = [chosen]
+        assert type(sg.compile(lambda v, held=held: held[0](v))(2.0)) is kind

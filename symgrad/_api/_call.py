@@ -43,6 +43,11 @@ DEPTH = 3
 class Call:
     """A function's call for example arguments: its graph, and which input is which leaf.
 
+    Parameters
+    ----------
+    read:
+        What is read of it, as :class:`symgrad._core.base.state.State` has it.
+
     Attributes
     ----------
     leaves, tree:
@@ -57,7 +62,7 @@ class Call:
     """
 
     def __init__(
-        self, f: Callable[..., Any], args: Sequence[Any], *, dynamic: bool, read: bool = False,
+        self, f: Callable[..., Any], args: Sequence[Any], *, dynamic: bool, read: str = "",
         exact: bool = False,
     ) -> None:  # fmt: skip
         refuse_kernel(f, "this")
@@ -77,7 +82,7 @@ class Call:
             as_input(x) for x, k in zip(self.leaves, signature.leaves, strict=True) if k.is_value
         ]
         examples = Examples(values, concrete)
-        with within(reading=True) if read else nullcontext():
+        with within(reading=read) if read else nullcontext():
             graph, self.function = _traced(
                 f,
                 lambda f: trace(

@@ -66,7 +66,7 @@ def explain(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Explanatio
     3. Written out and simplified
         d out/d x = -2*x*exp(-x**2)
     """
-    call = Call(f, args, dynamic=True, read=True)
+    call = Call(f, args, dynamic=True, read="derivation")
     _, leaves = call.argument(wrt)
     if len(leaves) != 1 or not call.real(leaves[0]):
         raise ArgumentError(

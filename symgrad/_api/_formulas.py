@@ -231,7 +231,7 @@ def formula(
     if isinstance(f, SparseFunction) and wrt is None:
         return blocks_formula(f, args)
     inner, steps = derived(f)
-    call = Call(inner if steps else f, args, dynamic=True, read=True)
+    call = Call(inner if steps else f, args, dynamic=True, read="formula")
     _require_formula(call)
     found = [(_inputs(call, argnums), times) for argnums, times, _ in steps]
     if wrt is None:
@@ -261,11 +261,11 @@ def _read(f: Callable[..., Any], args: Sequence[Any]) -> tuple[Call, list[Input]
     """
     inner, steps = derived(f)
     if steps and all(len(argnums) == 1 and not several for argnums, _, several in steps):
-        call = Call(inner, args, dynamic=True, read=True)
+        call = Call(inner, args, dynamic=True, read="formula")
         found = paths((_inputs(call, argnums), times) for argnums, times, _ in steps)
         if len(found) == 1:
             return call, found[0]
-    return Call(f, args, dynamic=True, read=True), []
+    return Call(f, args, dynamic=True, read="formula"), []
 
 
 def _inputs(call: Call, several: Sequence[Any]) -> dict[Input, None]:

@@ -56,7 +56,7 @@ def differentiated(derivative: SparseFunction) -> tuple[Callable[..., Any], Sequ
 def blocks_formula(derivative: SparseFunction, args: Sequence[Any]) -> Formula:
     """Return the blocks of a sparse derivative as formulas, with the ranges of their indices."""
     function, argnums = differentiated(derivative)
-    call = Call(function, args, dynamic=True, read=True)
+    call = Call(function, args, dynamic=True, read="formula")
     leaves = [k for n in argnums for k in call.argument(n)[1] if call.real(k)]
     inputs = [call.graph.inputs[call.inputs[k]] for k in leaves]  # type: ignore[index]
     dense: list[Node] = []

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from .._core.base.stand_in_types import module_of
 from ._locations import Walk
 from ._ownership import NONE
 from ._reads import read_by
@@ -68,7 +69,7 @@ def adapted_at_once(walk: Walk) -> bool:
             if home in _OUTSIDE or home in _LOOKING:
                 return True
         else:
-            home = type(value).__module__
+            home = module_of(type(value))
             if home.partition(".")[0] in _OUTSIDE or home.startswith("scipy.sparse"):
                 return True  # os.environ, paths, matrices
     if "numpy" in names and not names.isdisjoint(_READING):

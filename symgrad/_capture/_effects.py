@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.base.fork_safety import cached_property
+from .._core.base.stand_in_types import module_of
 from .._core.base.state import now
 from .._core.trace import Traced, flatten_traced
 from ..errors import UnsupportedError
@@ -175,7 +176,7 @@ class Effects:
 
         A sparse matrix looks once whether its entries are in order.
         """
-        home = type(holder.owner).__module__.partition(".")[0]
+        home = module_of(type(holder.owner)).partition(".")[0]
         if holder.sort != "attributes" or home not in FIXED:
             return now
         there = {key for key, _ in before} | self._stored
@@ -455,7 +456,7 @@ def _is_ours(kind: type, name: str) -> bool:
     """Tell whether symgrad keeps an attribute: of functions that it rewrites, of its objects."""
     if name.startswith("__symgrad_") or type(getattr(kind, name, None)) is cached_property:
         return True
-    return name.startswith("_") and kind.__module__.startswith("symgrad.")
+    return name.startswith("_") and module_of(kind).startswith("symgrad.")
 
 
 def in_cell(cell: CellType) -> Holder:

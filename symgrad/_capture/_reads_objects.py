@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.base.stand_in_types import module_of
 from .._core.base.state import now
 from .._core.graph import warn_user
 from .._core.trace import GENERATORS
@@ -278,7 +279,7 @@ def _read_foreign(walk: Walk, value: Any, at: At) -> None:
                 walk.visit(kept, at.within(f"{at.text}()", f"{at.name}()", fixed=FIXED))
         return
     for key, x in attributes(value):
-        if key.isidentifier() and _is_looked_into(x, type(value).__module__, walk.packages):
+        if key.isidentifier() and _is_looked_into(x, module_of(type(value)), walk.packages):
             walk.visit(x, at.attribute(key, fixed=FIXED))
 
 
@@ -304,6 +305,6 @@ def _is_looked_into(x: Any, module: str, packages: frozenset[str]) -> bool:
         # UserDict, ChainMap
         or (module in ("collections", "weakref") and isinstance(x, (dict, deque)))
         # Splines of SciPy 1.18 keep their coefficients in another object of scipy.interpolate.
-        or (bool(package) and type(x).__module__.startswith(f"{package}."))
+        or (bool(package) and module_of(type(x)).startswith(f"{package}."))
         or transformed(x)
     )

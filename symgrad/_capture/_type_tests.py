@@ -100,7 +100,7 @@ def _looked_up(function: FunctionType, owner: type | None) -> dict[str, Where]:
     while waiting and len(seen) < REACH:
         f, kind = waiting.pop()
         code, there = f.__code__, f.__globals__
-        package = f.__module__.partition(".")[0]
+        package = (f.__module__ or "").partition(".")[0]
         names = _names(code)
         held = [there[name] for name in names & there.keys()]
         held += [cell.cell_contents for cell in f.__closure__ or () if _is_full(cell)]

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from .._core.base.signals import foreseen
+from .._core.base.stand_in_types import module_of
 from .._core.runtime.universal import origin_of
 from .._core.trace import is_table, refuse_depth
 from ._ownership import FIXED, NONE, installed, of_library, of_packages
@@ -70,7 +71,7 @@ def package_of(root: Any) -> str | None:
 
 def users_class(kind: type, packages: frozenset[str] = NONE) -> bool:
     """Tell whether a class is the user's: written in Python, and not installed."""
-    made = kind.__flags__ & _IN_PYTHON and not kind.__module__.startswith("_cython_")
+    made = kind.__flags__ & _IN_PYTHON and not module_of(kind).startswith("_cython_")
     return bool(made) and not of_library(kind.__module__, packages)
 
 
@@ -82,7 +83,7 @@ def transformed(value: Any) -> bool:
     # Objects of others are not asked: they may answer to any name, or have copied attributes.
     if type(value) is np.ufunc:
         return origin_of(value) is not None
-    return type(value).__module__.startswith("symgrad.") and hasattr(value, "_recipe")
+    return module_of(type(value)).startswith("symgrad.") and hasattr(value, "_recipe")
 
 
 def recipe_of(value: Any) -> tuple[Any, ...]:
@@ -99,7 +100,7 @@ def python_of(value: Any, packages: frozenset[str] = NONE) -> FunctionType | Non
     """Return the Python function in one of Numba's or of ``np.vectorize``, that is the user's."""
     if type(value) is np.vectorize:
         function = value.pyfunc
-    elif type(value).__module__.startswith("numba."):
+    elif module_of(type(value)).startswith("numba."):
         # A ufunc of Numba's has a dispatcher in it.
         function = getattr(getattr(value, "_dispatcher", value), "py_func", None)
     else:
@@ -324,7 +325,7 @@ def is_read(value: Any) -> bool:
         return True
     if kind is ModuleType or is_table(value):
         return True
-    if kind.__module__.startswith("scipy."):  # a distribution, a spline
+    if module_of(kind).startswith("scipy."):  # a distribution, a spline
         return version_of(value) is not value
     return kind in (SimpleNamespace, Namespace) or (
         users_class(kind) and not isinstance(value, Enum)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .._core.base.fork_safety import late_module
+from .._core.base.stand_in_types import module_of
 from .._core.trace import GENERATORS, Traced, in_trace
 
 _OUTSIDE = "symgrad.numpy._environment"
@@ -199,7 +200,7 @@ def is_alias(value: Any) -> bool:
 
 def _has_version(kind: type) -> bool:
     """Tell whether a class is one of those of NumPy's and others' that may have a version."""
-    return any(kind is k for k in _OF_NUMPY) or kind.__module__.startswith(_CLASSES)
+    return any(kind is k for k in _OF_NUMPY) or module_of(kind).startswith(_CLASSES)
 
 
 def _object(value: Any) -> Any:
@@ -212,7 +213,7 @@ def _object(value: Any) -> Any:
     if isinstance(value, np.polynomial.polynomial.ABCPolyBase):
         made = version_of(kind)
         return value if made is kind else made(value.coef, value.domain, value.window, value.symbol)
-    if not (kind.__module__.startswith("scipy.") or _is_factors(kind)):
+    if not (module_of(kind).startswith("scipy.") or _is_factors(kind)):
         return None
     row = _row_of(kind)
     if row is not None:
@@ -229,7 +230,7 @@ def _object(value: Any) -> Any:
 def _row_of(kind: type) -> tuple[str, str, Callable[[Any], tuple[Any, ...]]] | None:
     """Return the row of ``OBJECTS`` for a class; None for others."""
     for base in kind.__mro__:
-        if base.__name__ in OBJECTS and (base.__module__.startswith("scipy.") or base is kind):
+        if base.__name__ in OBJECTS and (module_of(base).startswith("scipy.") or base is kind):
             return OBJECTS[base.__name__]
     return None
 
@@ -240,7 +241,7 @@ def parts_of(value: Any) -> tuple[Any, ...] | None:
     None for all others, and for those that are looked at by SciPy's own code.
     """
     kind = type(value)
-    row = _row_of(kind) if kind.__module__.startswith("scipy.interpolate.") else None
+    row = _row_of(kind) if module_of(kind).startswith("scipy.interpolate.") else None
     parts = None if row is None else row[2](value)
     return None if parts is None or any(x is value for x in parts) else parts
 

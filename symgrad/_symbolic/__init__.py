@@ -1,6 +1,6 @@
 """Formulas of graphs: index notation, matrix notation, derivatives, and their readable form."""
 
-from ._binders import Sum
+from ._binders import Product, Sum, bound, rebuilt
 from ._bound_functions import Over
 from ._cases import plain_condition
 from ._constants import readable_number, refuse_large_numbers
@@ -13,7 +13,17 @@ from ._derive import (
     repeated_derivatives,
     shapes_of,
 )
-from ._element import Elements, element_symbol, indexed, is_condition, sympy_depth, with_lengths
+from ._element import (
+    DEPTH,
+    WRITTEN,
+    Elements,
+    element_symbol,
+    indexed,
+    is_condition,
+    refilled,
+    sympy_depth,
+    with_lengths,
+)
 from ._equation import Equation, Variable, equation_of, left_latex, left_mathml, left_text
 from ._formula import Formula
 from ._html import STYLE, line, mathml

@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from ._binders import Sum, cases
+from ._binders import Sum, bound, cases
 from ._cases import Ranges, at_least_zero, branches, gap_of, never_negative
 
 
@@ -27,7 +27,7 @@ def resolve(expression: Any, ranges: Ranges) -> Any:
     ranges:
         First and last value of the free indices.
     """
-    if not expression.has(sp.Sum, sp.Piecewise):
+    if not expression.has(sp.Sum, sp.Piecewise, sp.Integral):
         return expression
     if isinstance(expression, sp.Sum):
         bound = {k: (low, high) for k, low, high in expression.limits}
@@ -38,9 +38,24 @@ def resolve(expression: Any, ranges: Ranges) -> Any:
         if not isinstance(made, sp.Piecewise):
             return resolve(made, ranges)
         return cases(*((resolve(v, ranges), c) for v, c in made.args))
+    if isinstance(expression, sp.Integral):
+        return _integrated(resolve(expression.function, ranges), expression.limits)
     return expression.func(*(
         resolve(a, ranges) if isinstance(a, sp.Basic) else a for a in expression.args
     ))  # fmt: skip
+
+
+def _integrated(body: Any, limits: Any) -> Any:
+    """Return an integral, terms of it that pick an element apart: the delta is a factor of it."""
+    picked = [t for t in sp.Add.make_args(body) if t.has(sp.KroneckerDelta)]
+    total = sp.S.Zero
+    for term in (*picked, body - sp.Add(*picked)):
+        factor, rest = term.as_independent(*(k for k, *_ in limits), as_Add=False)
+        ends = any(end.has(k) for k, *_ in limits for _, *both in limits for end in both)
+        if ends or not factor.has(sp.KroneckerDelta):
+            factor, rest = sp.S.One, term
+        total += factor * bound(sp.Integral, rest, limits) if term != 0 else 0
+    return total
 
 
 def _as_delta(e: Any) -> Any:

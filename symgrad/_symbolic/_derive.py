@@ -160,7 +160,11 @@ def derivative_of(expression: Any, target: Any) -> Any:
     slope = sp.diff(expression.xreplace(held), target)
     # Not those of above: an extremum's derivative holds them under other indices, too.
     slope = slope.xreplace({h: h.args[0] for h in slope.atoms(_Held)})
-    return slope.replace(sp.DiracDelta, lambda *_: sp.Integer(0))
+    # By convention a delta is 0 everywhere.
+    none = dict.fromkeys(slope.atoms(sp.DiracDelta), sp.S.Zero)
+    none |= {e: sp.S.Zero for e in slope.atoms(sp.SingularityFunction) if e.args[2].is_negative}
+    none |= {e: sp.S.Zero for e in slope.atoms(sp.Integral) if e.function == 0}
+    return slope.xreplace(none) if none else slope
 
 
 class _Held(sp.Function):  # type: ignore[misc]

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import sympy as sp
+from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef
+from sympy.functions.elementary.piecewise import ExprCondPair
 
 from .._core.base.broadcast import aligned
 from .._core.base.sizes import Shape, as_expr
@@ -20,7 +22,7 @@ from .._core.graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._core.op import ArrayOp, Readers, Words
 from .._parse import MAX_POWER_BITS, power_bits
 from ..errors import UnsupportedError
-from ._binders import cases, hides_cases, replaced, unevaluated
+from ._binders import Pair, bound, cases, hides_cases, rebuilt, replaced, unevaluated
 from ._bound_functions import BY_NAME, AllOver, AnyOver
 from ._constants import as_formula, exact_number, readable_number
 from ._limits import INSTEAD
@@ -309,18 +311,60 @@ def _bounded(node: Node, operands: list[Any]) -> list[Any]:
     elif name in _BASES:
         bits = power_bits(sp.Integer(_BASES[name]), last)
     elif isinstance(node.op.sympy, type) and issubclass(node.op.sympy, sp.Function):
-        # Exact values of gamma or zeta have as many digits as the number that they are of.
-        return [
-            sp.Float(float(x)) if isinstance(x, sp.Rational) and abs(x) > EXACT else x
-            for x in operands
-        ]
+        return _without_large(operands)
+    _require_bits(bits, f" [{node.where}]" if node.where else "")
+    return operands
+
+
+def _without_large(operands: list[Any]) -> list[Any]:
+    """Exact values of gamma or zeta have as many digits as the number that they are of."""
+    return [
+        sp.Float(float(x)) if isinstance(x, sp.Rational) and abs(x) > EXACT else x for x in operands
+    ]
+
+
+def _require_bits(bits: float, place: str = "") -> None:
     if bits > MAX_POWER_BITS:
-        place = f" [{node.where}]" if node.where else ""
         raise UnsupportedError(
             f"SymPy would write out a power of a number with {bits:.3g} binary digits{place}: "
             f"{INSTEAD}"
         )
-    return operands
+
+
+def refilled(formula: Any, values: Mapping[Any, Any]) -> Any:
+    """Return a formula with others in the place of symbols, evaluated as SymPy does.
+
+    Raises
+    ------
+    UnsupportedError
+        If SymPy would write out an enormous number.
+    """
+    known, stack = dict(values), [formula]
+    while stack:
+        e = stack[-1]
+        new = [a for a in e.args if a not in known] if e not in known else []
+        stack += new
+        if not new:
+            stack.pop()
+            if e not in known:
+                known[e] = _refilled(e, [known[a] for a in e.args]) if e.args else e
+    return known[formula]
+
+
+def _refilled(e: Any, args: list[Any]) -> Any:
+    if isinstance(e, ExprWithLimits):
+        return bound(type(e), args[0], args[1:])
+    if isinstance(e, sp.Piecewise):
+        return cases(*args)
+    if isinstance(e, ExprCondPair):
+        return Pair(*args)
+    if isinstance(e, sp.Pow):
+        _require_bits(power_bits(*args))
+    elif isinstance(e, sp.exp) and args[0].has(sp.log):
+        _require_bits(power_bits(sp.exp(args[0], evaluate=False)))
+    elif isinstance(e, sp.Function):
+        args = _without_large(args)
+    return rebuilt(e, args)
 
 
 def _stand_in(x: Any) -> Any:

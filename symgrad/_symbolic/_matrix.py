@@ -100,7 +100,7 @@ class _Reader:
             if own:  # the value of an index itself
                 raise _NoForm
             return e
-        if isinstance(e, Over) or e.has(sp.Product):
+        if isinstance(e, Over) or e.has(sp.Product, sp.Integral):
             raise _NoForm
         if isinstance(e, sp.Pow) and not own:
             return power(self.read(e.base, index), self.read(e.exp, index))

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
 import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 
+from ._binders import bound
 from ._bound_functions import OfMatrix
 
 Sizes = Mapping[sp.Symbol, Any]
@@ -83,7 +85,8 @@ def all_sizes(e: Any, sizes: Sizes) -> dict[sp.Symbol, Any]:
     known = dict(sizes)
     for total in (part for part in distinct(e) if isinstance(part, ExprWithLimits)):
         for k, low, high in total.limits:
-            size = sp.expand(high + 1) if low == 0 else None
+            whole = not isinstance(total, sp.Integral)
+            size = sp.expand(high + 1) if whole and low == 0 else None
             known[k] = size if known.get(k, size) == size else None
     return known
 
@@ -130,7 +133,7 @@ def rename_bound(expression: Any, taken: Iterable[str]) -> Any:
     if not isinstance(expression, sp.Basic) or not expression.has(ExprWithLimits):
         return expression
     depth = max(_nesting(e) for e in expression.atoms(ExprWithLimits))
-    return _Renaming(index_symbols(depth, taken)).of(expression)
+    return _Renaming(index_symbols(depth, taken), frozenset(taken)).of(expression)
 
 
 def _nesting(e: Any) -> int:
@@ -145,6 +148,9 @@ class _Renaming:
     ----------
     letters:
         The names, by depth.
+    taken:
+        Names that mean something else: a variable that is integrated over keeps its own unless it
+        is one of them.
     depth:
         How many indices are bound outside.
     names:
@@ -154,10 +160,11 @@ class _Renaming:
     def __init__(
         self,
         letters: Sequence[sp.Symbol],
+        taken: frozenset[str] = frozenset(),
         depth: int = 0,
         names: Mapping[Any, Any] = MappingProxyType({}),
     ) -> None:
-        self.letters, self.depth, self.names = letters, depth, names
+        self.letters, self.taken, self.depth, self.names = letters, taken, depth, names
         self.known: dict[Any, Any] = {}  # a part may occur often: it is built anew only once
 
     def of(self, e: Any) -> Any:
@@ -173,12 +180,28 @@ class _Renaming:
         return e if args == e.args else e.func(*args)
 
     def _bound(self, e: Any) -> Any:
+        if isinstance(e, sp.Integral):
+            return self._integral(e)
         # The last limit is the outermost sum: it gets the first letter. Of a matrix the row.
         ordered = e.limits if isinstance(e, OfMatrix) else reversed(e.limits)
         own = {k: self.letters[self.depth + p] for p, (k, *_) in enumerate(ordered)}
-        inner = _Renaming(self.letters, self.depth + len(own), {**self.names, **own})
+        names = {**self.names, **own}
+        inner = _Renaming(self.letters, self.taken, self.depth + len(own), names)
         limits = [(own[k], *map(inner.of, ends)) for k, *ends in e.limits]
         return e.func(inner.of(e.function), *limits)
+
+    def _integral(self, e: Any) -> Any:
+        used = self.taken | {s.name for s in (*self.letters, *e.free_symbols)}
+        names, taken, limits = self.names, self.taken, []
+        for k, *ends in reversed(e.limits):
+            inner = _Renaming(self.letters, taken, self.depth, names)
+            numbered = (f"{k.name}{p or ''}" for p in count())
+            name = next(n for n in numbered if n not in used | taken)
+            own = sp.Symbol(name, **k.assumptions0)
+            limits.append((own, *map(inner.of, ends)))
+            names, taken = {**names, k: own}, taken | {name}
+        body = _Renaming(self.letters, taken, self.depth, names).of(e.function)
+        return bound(type(e), body, limits[::-1])
 
 
 def plain_positions(e: Any) -> Any:

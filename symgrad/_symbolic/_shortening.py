@@ -205,7 +205,7 @@ class _Cover:
         return self.known[e]
 
     def part(self, e: Any) -> Any:
-        if isinstance(e, sp.Sum):
+        if isinstance(e, (sp.Sum, sp.Integral)):
             factor, e = taken_out(e.func(_level(e.function, self.patience), *e.limits))
             if e == 1 or factor != 1:
                 return self.covered(factor) * (1 if e == 1 else self.covered(e))
@@ -280,7 +280,7 @@ def _attempt(step: Any, expression: Any) -> Any:
 
 
 def taken_out(e: Any) -> tuple[Any, Any]:
-    """Return what a sum's index does not occur in, and the rest: ``2*a`` and ``Sum(b[k], ...)``."""
+    """Return the factor without a sum's index, and the rest: ``2*a`` and ``Sum(b[k], ...)``."""
     if e.function == 0:
         return sp.S.Zero, sp.S.One
     indices = [k for k, *_ in e.limits]

@@ -21,6 +21,7 @@ from .. import numpy as traced_numpy
 from .._core.base.argument_checks import as_items, shown
 from .._core.base.pickling import call_again
 from .._core.base.sizes import Size, as_expr
+from .._core.base.state import now
 from .._core.trace import DEEPEST, Pair
 from .._core.trace.formula import ELEMENTARY, Form, Table, Tape
 from .._symbolic import refuse_large_numbers
@@ -28,6 +29,7 @@ from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ._arrays import ARRAYS
 from ._bodies import BODIES
 from ._builder import WHOLE, FormulaBuilder, names_of
+from ._formula_node import recalled
 from ._functions import FUNCTIONS
 from ._sums import WIDE_SUM
 
@@ -156,7 +158,10 @@ class Formula:
         nested = None if tuple(arguments) == tuple(flat) else arguments
         # Beside the object: calls that find the function need not look at what nobody changes.
         _MADE[self] = _Made((expressions, arguments, caller, functions), nested, _Names(flat), run)
-        self._expressions, self._functions = expressions, functions
+        # By what calls tell this function from others: of nestings that nobody changes.
+        structure = _structure_of(expressions)
+        self._expressions = sp.Tuple(Str(structure), *tree.leaves) if structure else expressions
+        self._functions = functions
         self._arguments = sp.Tuple(*(Str(a) if isinstance(a, str) else a for a in arguments))
         names = [
             _identifier(str(s) if isinstance(s, (str, *NAMES)) else "", k)
@@ -259,7 +264,14 @@ class _Names:
     def checked(self, values: Sequence[Any]) -> Sequence[Any]:
         values = list(values)
         for k, (name, value) in enumerate(zip(self.names, values, strict=True)):
-            if type(value) is float or _is_numeric(value):
+            if type(value) is float:
+                continue
+            if _is_numeric(value):
+                if _is_complex(value) and getattr(name, "is_extended_real", False):
+                    raise ArgumentError(
+                        f"{name} is declared real, which SymPy has used in simplifying, and the "
+                        f"value is complex: make the formula of Symbol({str(name)!r})"
+                    )
                 continue
             if isinstance(name, WHOLE) and isinstance(value, (list, tuple)):
                 continue
@@ -299,6 +311,13 @@ def _is_numeric(value: Any) -> bool:
         return False
     dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
     return getattr(dtype, "kind", "") in set("biufc")
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, (complex, Pair)) or getattr(value, "dtype", np.bool_) in _COMPLEX
+
+
+_COMPLEX = frozenset(map(np.dtype, (np.complex64, np.complex128)))
 
 
 def _identifier(name: str, position: int) -> str:
@@ -343,6 +362,19 @@ def _tree_of(expressions: Any, caller: str, depth: int = 0) -> _Node:
     if found is None:
         raise ArgumentError(f"{caller} takes SymPy expressions, not {type(expressions).__name__}")
     return _Node([found], lambda values: values[0])
+
+
+def _structure_of(expressions: Any) -> str:
+    """Return how formulas are nested, as text; empty for one formula."""
+    if isinstance(expressions, dict):
+        parts = [f"{k!r}: {_structure_of(e)}" for k, e in expressions.items()]
+        return f"{{{', '.join(parts)}}}"
+    if isinstance(expressions, (tuple, list, sp.Tuple)):
+        inner = ", ".join(map(_structure_of, expressions))
+        return f"[{inner}]" if isinstance(expressions, list) else f"({inner},)"
+    if isinstance(expressions, (sp.MatrixBase, NDimArray)):
+        return f"array{tuple(map(int, expressions.shape))}"
+    return "None" if expressions is None else ""
 
 
 #: What to write in place of text.
@@ -395,7 +427,19 @@ def _program(
         with np.errstate(all="ignore"):
             return pack(tape(*values))
 
-    return run
+    def told(*values: Any) -> Any:
+        if now().reading != "formula":
+            return run(*values)
+        with np.errstate(all="ignore"):
+            found = tape(*values)
+        leaves = zip(tree.leaves, found, strict=True)
+        return pack([recalled(e, names, values, x, _made) for e, x in leaves])
+
+    return told
+
+
+def _made(formula: Any, symbols: Sequence[Any]) -> Formula:
+    return Formula(formula, tuple(symbols), "from_sympy")
 
 
 def _real(builder: FormulaBuilder, slot: int) -> int:

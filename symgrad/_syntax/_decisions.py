@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core.base.providers import provided
 from .._core.base.signals import foreseen
+from .._core.base.stand_in_types import module_of
 from .._core.base.state import now, within
 from .._core.trace import attempt
 from ..errors import TraceError
@@ -38,7 +39,7 @@ def with_branches(function: Callable[..., Any]) -> Callable[..., Any]:
             with within(followed=followed):
                 return followed.outermost(function)(*args, **kwargs)
         except foreseen(Exception) as other:
-            if type(other).__module__.startswith("symgrad."):
+            if module_of(type(other)).startswith("symgrad."):
                 raise
             # It calls itself as long as numbers say so, or a side always raises.
             raise first from None

@@ -311,7 +311,7 @@ def _of_tensor(
     found = [name for name, leaf in record.inputs.items() if leaf is input]
     if not found:
         raise ArgumentError("the input is no leaf tensor that the output depends on")
-    with within(reading=True):
+    with within(reading="derivation"):
         frozen = record.program()
     inputs = {n.name: n for n in frozen.inputs}
     graph = Elements()

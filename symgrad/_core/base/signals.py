@@ -20,6 +20,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
+from .stand_in_types import module_of
 from .state import now, reset
 
 E = TypeVar("E", bound=BaseException)
@@ -45,7 +46,7 @@ def interrupts(error: BaseException | None) -> bool:
         if _is_handler(frame):
             return True
         trail = trail.tb_next
-    home = type(error).__module__.partition(".")[0]
+    home = module_of(type(error)).partition(".")[0]
     theirs = home not in _MET and home not in sys.stdlib_module_names
     runs = "" if frame is None else str(frame.f_globals.get("__name__")).partition(".")[0]
     return theirs and runs in _RAISE_NONE

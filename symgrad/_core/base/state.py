@@ -71,7 +71,8 @@ class State(NamedTuple):
     raised:
         Notes under what rewritten control flow raises, in a body; None: outside of it.
     reading:
-        Whether what is traced is for reading, not for computing with.
+        What is traced for reading, not for computing with: a ``"formula"``, or the steps of a
+        ``"derivation"``; empty otherwise.
     backend:
         On what the functions called run; None: as each of them says.
     machine:
@@ -109,7 +110,7 @@ class State(NamedTuple):
     batches: tuple[tuple[Mapping[Any, Any], Any], ...] = ()
     counters: Mapping[Any, int] | None = None
     raised: Any = None
-    reading: bool = False
+    reading: str = ""
     backend: str | None = None
     machine: Any = None
     doubtful: bool = False

@@ -84,7 +84,8 @@ _LEAVES = (Input, Literal, Constant, SizeOf, Iota)
 def _operation(node: Node | Draft) -> str | None:
     if node.op.kind == "leaf":
         return None if isinstance(node, _LEAVES) else f"{node.op.name} is no kind of leaf"
-    known = registry.ops.get(node.op.name) or registry.steps.get(node.op.name)
+    places = (registry.ops, registry.steps, registry.formulas)
+    known = next((ops[node.op.name] for ops in places if node.op.name in ops), None)
     return None if known is node.op else f"{node.op.name} is not in the registry"
 
 

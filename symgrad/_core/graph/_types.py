@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, TraceError
+from ..base.stand_in_types import module_of
 from ..op import Map, Op
 
 SUPPORTED = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")
@@ -127,7 +128,7 @@ def _is_plain(kind: type) -> bool:
         return True
     # NumPy's numbers have the protocol, too; what has no numbers is refused elsewhere.
     foreign = hasattr(kind, "__array_ufunc__") and hasattr(kind, "__array__")
-    return not foreign or issubclass(kind, np.generic) or kind.__module__.startswith("symgrad.")
+    return not foreign or issubclass(kind, np.generic) or module_of(kind).startswith("symgrad.")
 
 
 def more_than_numbers(value: Any) -> str | None:
@@ -156,7 +157,7 @@ def own_rules(kind: type) -> str | None:
         return None
     instead = next((text for name, text in _INSTEAD.items() if hasattr(kind, name)),
                    "np.asarray(x)")  # fmt: skip
-    home = kind.__module__.partition(".")[0]
+    home = module_of(kind).partition(".")[0]
     return (
         f"a {home}.{kind.__name__} computes by rules of its own (labels, masks, units, matrix "
         f"products), which its numbers do not have. Write instead: {instead}, outside"

@@ -101,6 +101,7 @@ from ._registry import (
     Real,
     composite,
     define,
+    define_formula,
     define_step,
     needed,
     refuse,

@@ -9,6 +9,7 @@ from functools import wraps
 from threading import Lock
 from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 import sympy as sp
@@ -16,6 +17,7 @@ import sympy as sp
 from ...errors import DefinitionError, UnsupportedError
 from ..base.fork_safety import free_in_children, late_module
 from ..base.scipy_names import LateFields, LateFunction, loaded, resolved, special
+from ..base.stand_in_types import module_of
 from ..base.state import now
 from ._facets import Code, Evidence, Facet
 from ._kinds import Map, Op, Routine
@@ -49,14 +51,16 @@ class Ops(dict[str, Op]):
 class Registry:
     """All records, by name and by the functions they answer to.
 
-    ``steps`` are those that only kernels have: programs are not written in them. ``users`` are the
-    ops that users define; their rules may change while symgrad stays. ``changes`` counts what has
-    been entered or taken out from outside: what was compiled before may have another meaning.
+    ``steps`` are those that only kernels have: programs are not written in them. ``formulas`` are
+    those that only graphs have which are traced to be read, as long as these live. ``users`` are
+    the ops that users define; their rules may change while symgrad stays. ``changes`` counts what
+    has been entered or taken out from outside: what was compiled before may have another meaning.
     """
 
     ops: dict[str, Op] = field(default_factory=Ops)
     users: dict[str, Op] = field(default_factory=dict)
     steps: dict[str, Op] = field(default_factory=dict)
+    formulas: WeakValueDictionary[str, Op] = field(default_factory=WeakValueDictionary)
     composites: dict[str, Composite] = field(default_factory=dict)
     changes: int = 0
     _handlers: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
@@ -212,7 +216,7 @@ def refuse(function: Callable[..., Any], why: str = "", of: Any = None) -> NoRet
 
     ``of``: its argument, whose numbers are put in place where no argument of the trace decides.
     """
-    if type(function).__module__.startswith("numba."):
+    if module_of(type(function)).startswith("numba."):
         name = getattr(function, "__name__", "f")
         raise UnsupportedError(
             f"{name} is a function of Numba's, whose machine code takes numbers. Write instead: "
@@ -263,6 +267,12 @@ def define_step(op: K, code: Code) -> K:
     """Enter an op that only kernels have: programs are not written in it."""
     registry.steps[op.name] = op
     code.put(op)
+    return op
+
+
+def define_formula(op: K) -> K:
+    """Enter an op of a graph that is traced to be read; its name is used once."""
+    registry.formulas[op.name] = op
     return op
 
 

@@ -66,7 +66,7 @@ def held(value: Any) -> Any:
     All else is the value itself: plain arrays NumPy asks for.
     """
     own = getattr(type(value), "__array__", None)
-    if type(own) is not FunctionType or own.__module__.startswith(
+    if type(own) is not FunctionType or (own.__module__ or "").startswith(
         ("symgrad.", "pandas.", "xarray.")
     ):
         return value

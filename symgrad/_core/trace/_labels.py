@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ...errors import TraceError
-from ..base.stand_in_types import class_of, stands_for
+from ..base.stand_in_types import class_of, module_of, stands_for
 
 
 class Labels:
@@ -163,7 +163,7 @@ class Labelled(NDArrayOperatorsMixin):  # type: ignore[misc]
         """Refuse what needs more than numbers."""
         kind = type(self.labels.like)
         raise TraceError(
-            f"{what} of a {kind.__module__.partition('.')[0]}.{kind.__name__} may need its labels, "
+            f"{what} of a {module_of(kind).partition('.')[0]}.{kind.__name__} may need its labels, "
             "which a trace does not have. Write instead: x.to_numpy(), and NumPy's functions; or, "
             "where no derivative is taken by it, functools.partial(f, data=data) or a closure"
         )

@@ -15,6 +15,7 @@ import numpy as np
 from ...errors import ArgumentError, DTypeError, SymgradError
 from ..base.signals import foreseen
 from ..base.sizes import MOST_BYTES, Dim, Dimension, Size
+from ..base.stand_in_types import module_of
 from ..base.state import now
 from ..graph import Input, SizeOf, more_than_numbers
 from ..graph._types import check_dtype
@@ -106,7 +107,7 @@ def _foreign_array(
         raise
     except foreseen(TypeError, ValueError, RuntimeError, BufferError) as error:
         kind = type(value)
-        home = kind.__module__.partition(".")[0]
+        home = module_of(kind).partition(".")[0]
         bridge = _BRIDGES.get(home)
         instead = "" if bridge is None else f"{bridge}, which {home} differentiates and calls; or "
         raise ArgumentError(
