@@ -12,7 +12,7 @@ import contextlib
 import copy
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 

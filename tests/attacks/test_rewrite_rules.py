@@ -51,8 +51,10 @@ def special(dtype: np.dtype[Any]) -> Any:
     numbers = np.array(found, dtype)
     least = np.nextafter(dtype.type(0), dtype.type(1))
     zero, infinite = dtype.type(0), dtype.type(np.inf)
+    with np.errstate(over="ignore"):
+        above = np.nextafter(numbers[numbers > 0], infinite)
     numbers = np.concatenate([
-        numbers, np.nextafter(numbers, zero), np.nextafter(numbers[numbers > 0], infinite),
+        numbers, np.nextafter(numbers, zero), above,
         np.array([least, least * 2, least * 3, info.tiny - least, infinite, np.nan], dtype),
     ])  # fmt: skip
     return np.unique(np.concatenate([numbers, -numbers, [dtype.type(-0.0)]]).view(
