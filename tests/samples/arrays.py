@@ -221,15 +221,6 @@ ROWS |= {
         on([(2, 3)], (1, 0), (-1, 1), ([0, 1, 1], 0), ([[2, 0]], -1), ([], 1), dtypes=("f8", "f4")),
         lambda rng: iter([((numbers(rng, (3, 4)), np.array([[2, 0], [-1, 1]])), {"axis": 1})]),
     ),
-    "compress": lambda rng: iter([
-        (([True, False, True], numbers(rng, (3, 2))), {"axis": 0}),
-        ((np.array([0, 2]), numbers(rng, (3, 2))), {"axis": -1}),
-        (([False, True, True, False, True], numbers(rng, (3, 2))), {}),
-    ]),
-    "extract": lambda rng: iter([
-        (([True, False, True], numbers(rng, (3,))), {}),
-        ((np.array([[0, 1], [1, 0]]), numbers(rng, (2, 2))), {}),
-    ]),
     "take_along_axis": _along_axis,
     "delete": join(
         on([(4,), (2, 3)], (1,), (-1,), ([0, 2],), (slice(0, 2),)),
