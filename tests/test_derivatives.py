@@ -35,9 +35,9 @@ Line = Callable[[Any], Any]
 
 #: Cases of one function.
 CASES = 6
-#: Without samples, as SciPy leaves what it does not need in a triangle: see the tests of linear
-#: algebra.
-ELSEWHERE = ("cho_factor", "cho_solve")
+#: Without samples: SciPy leaves what it does not need in a triangle (see the tests of linear
+#: algebra), and a condition that chooses elements may not be traced (tests/test_plain_calls.py).
+ELSEWHERE = ("cho_factor", "cho_solve", "compress", "extract")
 #: Power series do not go through these.
 WITHOUT_SERIES = frozenset((
     "cholesky", "cond", "cumprod", "cumulative_prod", "det", "eig", "eigh", "eigvals", "eigvalsh",

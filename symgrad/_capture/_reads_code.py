@@ -8,6 +8,7 @@ so.
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
 import sys
@@ -15,6 +16,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from .._core.graph import Where, warn_user
 from .._core.trace import caught_from
@@ -159,6 +162,16 @@ def unraised_in(code: CodeType, scope: Mapping[str, Any]) -> Iterator[str]:
             )
 
 
+def _decorated() -> None:
+    """Do nothing: what stands around it is looked at."""
+
+
+#: The code of wrappers that call a function in a context, and know no more of it.
+_CONTEXTS = frozenset(
+    around(_decorated).__code__ for around in (contextlib.ContextDecorator(), np.errstate())
+)
+
+
 def read_function(walk: Walk, f: FunctionType, at: At) -> None:
     """Look at what a function reads, and at its code if it is the user's."""
     root = at.text in walk.constants
@@ -173,8 +186,9 @@ def read_function(walk: Walk, f: FunctionType, at: At) -> None:
         f.__globals__.get("__name__"), walk.packages
     )
     # A library's wrapper may remember the functions that it calls (functools.singledispatch);
-    # a loop of symgrad's around the user's function does not.
-    if foreign and not (root and by_symgrad(f.__code__.co_filename)):
+    # a loop of symgrad's around the user's function does not, nor does a context.
+    alone = f.__code__ in _CONTEXTS or (root and by_symgrad(f.__code__.co_filename))
+    if foreign and not alone:
         at = at._replace(fixed=FIXED)
     if "dispatch" in f.__dict__:
         walk.mentioned.add("isinstance")

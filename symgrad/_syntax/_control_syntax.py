@@ -26,6 +26,8 @@ from collections.abc import Callable, Hashable, Sequence
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from .._capture._ownership import installed
+from .._capture._user_code import recipe_of, transformed
 from ..errors import ArgumentError
 from ._closures import Closures
 from ._early_exits import without_jumps
@@ -82,15 +84,27 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     ArgumentError
         If it is no ``def`` whose source is at hand.
     """
-    function = inspect.unwrap(function)
-    function = getattr(function, "plain", function)  # of sg.adapt, which tracing does by itself
+    function = getattr(function, "plain", function)  # of sg.adapt, which tracing does anyway
+    if transformed(function):
+        make, (inner, *rest), options = recipe_of(function)
+        known = "control_flow" in options
+        return function if known else make(converted(inner, flow), *rest, **options)
     if isinstance(function, functools.partial):
         return partial_of(converted(function.func, flow), function)
+    if type(function) is functools._lru_cache_wrapper:  # there is nothing to remember in a trace
+        return converted(function.__wrapped__, flow)
     if not isinstance(function, (FunctionType, MethodType)):  # an object may have been called
+        if type(function).__module__.startswith("symgrad."):  # with a rule of its own, for instance
+            return function
         called = getattr(function, "__call__", None)  # noqa: B004
         function = called if isinstance(called, MethodType) else function
     if isinstance(function, MethodType):
         return MethodType(converted(function.__func__, flow), function.__self__)
+    inner = getattr(function, "__wrapped__", None)
+    if type(inner) is FunctionType and isinstance(function, FunctionType):  # a decorator's
+        if installed(function.__code__.co_filename):
+            return _around(function, inner, converted(inner, flow))
+        flow = flow if hasattr(flow, "called") else _Around(flow, inner)
     follows = hasattr(flow, "called")
     code = _code_of(function, follows) if isinstance(function, FunctionType) else None
     if code is None:
@@ -106,6 +120,39 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     )  # fmt: skip
     result.__kwdefaults__ = function.__kwdefaults__
     return result
+
+
+class _Around:
+    """The flow of a decorator's function, which leads into the one that it is around.
+
+    Parameters
+    ----------
+    flow:
+        The flow of both.
+    inner:
+        The function that is decorated.
+    """
+
+    def __init__(self, flow: Any, inner: FunctionType) -> None:
+        self._flow, self._code = flow, inner.__code__
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._flow, name)
+
+    def called(self, function: Any) -> Any:
+        """Return the decorated function with its control flow rewritten, others as they are."""
+        ours = type(function) is FunctionType and function.__code__ is self._code
+        return converted(function, self._flow) if ours else function
+
+
+def _around(wrapper: FunctionType, inner: Any, new: Any) -> FunctionType:
+    """Return a library's function around another one with a new one in its place."""
+    cells = [CellType(new) if c.cell_contents is inner else c for c in wrapper.__closure__ or ()]
+    made = FunctionType(
+        wrapper.__code__, wrapper.__globals__, wrapper.__name__, wrapper.__defaults__, tuple(cells)
+    )
+    made.__kwdefaults__ = wrapper.__kwdefaults__
+    return made
 
 
 #: Most codes whose rewritten ones are kept: a model's method is rewritten for each of its objects.

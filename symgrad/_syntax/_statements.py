@@ -12,7 +12,7 @@ import contextlib
 import copy
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -59,19 +59,22 @@ def _lambda_of(code: CodeType, file: ast.Module) -> ast.FunctionDef | None:
     return ast.copy_location(ast.FunctionDef("lambda_", node.args, [result], []), node)
 
 
-def _source_of(function: Callable[..., Any]) -> tuple[str, int]:
+def _source_of(function: FunctionType) -> tuple[str, int]:
     """Return a function's source and its first line.
 
     The function keeps it: where a notebook's is sent to another process by value, with its
-    attributes, there is no file.
+    attributes, there is no file. A decorator's function has the attributes of the one that it is
+    around, so it is kept of whose code it is.
     """
-    known: tuple[str, int] | None = getattr(function, SOURCE, None)
-    if known is None:
-        lines, first = inspect.getsourcelines(function)
-        known = "".join(lines), first
+    code = function.__code__
+    place = code.co_filename, code.co_name, code.co_firstlineno
+    known: tuple[Any, str, int] | None = getattr(function, SOURCE, None)
+    if known is None or known[0] != place:
+        lines, first = inspect.getsourcelines(code)  # of a function: that of what it is around
+        known = place, "".join(lines), first
         with contextlib.suppress(AttributeError, TypeError):  # it is no function of Python's
             setattr(function, SOURCE, known)
-    return known
+    return known[1:]
 
 
 def strip(definition: ast.FunctionDef) -> None:

@@ -20,7 +20,7 @@ from .._core.trace import Traced, raise_caught
 
 _SAME = (
     "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log1p", "log2", "log10", "sqrt",
-    "fabs", "hypot", "degrees", "radians", "copysign", "fmod", "ldexp", "frexp", "isnan", "isinf",
+    "fabs", "modf", "degrees", "radians", "copysign", "fmod", "ldexp", "frexp", "isnan", "isinf",
     "isfinite", "cbrt", "exp2", "gcd", "lcm", "nextafter", "trunc",
 )  # fmt: skip
 _OTHER: dict[str, Callable[..., Any]] = {
@@ -32,6 +32,8 @@ _OTHER: dict[str, Callable[..., Any]] = {
     "log": lambda x, base=None: np.log(x) if base is None else np.log(x) / np.log(base),
     "fsum": lambda x: traced_numpy.sum(x), "prod": lambda x, start=1: start * traced_numpy.prod(x),
     "dist": lambda p, q: np.linalg.norm(traced_numpy.asarray(p) - traced_numpy.asarray(q)),
+    "hypot": lambda *xs: functools.reduce(np.hypot, xs) if len(xs) > 1 else np.abs(*xs),
+    "sumprod": lambda p, q: np.dot(traced_numpy.asarray(p), traced_numpy.asarray(q)),
     "isclose": lambda a, b, rel_tol=1e-9, abs_tol=0.0: (
         np.abs(a - b) <= np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)
     ),
@@ -142,4 +144,6 @@ def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., An
 
 globals().update({k: v for k, v in vars(math).items() if not k.startswith("__")})
 _NAMED = {name: getattr(np, name) for name in _SAME if hasattr(math, name)} | _OTHER
-globals().update({name: _number_or_traced(name, traced) for name, traced in _NAMED.items()})
+globals().update({
+    name: _number_or_traced(name, traced) for name, traced in _NAMED.items() if hasattr(math, name)
+})  # fmt: skip

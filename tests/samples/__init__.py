@@ -20,12 +20,12 @@ ROWS: dict[str, Samples] = {
     for name, samples in family.ROWS.items()
 }
 
-#: What gives facts about types and memory, writes into its argument, or takes what another one
-#: gives: they have tests of their own.
+#: What gives facts about types and memory, writes into its argument, takes what another one gives,
+#: or a condition that may not be traced: they have tests of their own.
 ELSEWHERE = frozenset((
-    "can_cast", "cho_factor", "cho_solve", "common_type", "copyto", "empty_like", "fill_diagonal",
-    "isscalar", "may_share_memory", "min_scalar_type", "place", "put", "put_along_axis", "putmask",
-    "result_type", "shares_memory",
+    "can_cast", "cho_factor", "cho_solve", "common_type", "compress", "copyto", "empty_like",
+    "extract", "fill_diagonal", "isscalar", "may_share_memory", "min_scalar_type", "place", "put",
+    "put_along_axis", "putmask", "result_type", "shares_memory",
 ))  # fmt: skip
 
 

@@ -102,12 +102,17 @@ def _turn_limit(u: Any, size: Any, r: Any, slope: Any, still: bool) -> Any:
     return u if still else np.where(size == 0, np.sqrt(r), u)
 
 
+def _spread(value: Any, *others: Any) -> Any:
+    """Return a value in the shape of all operands, also of those that do not enter it."""
+    return np.broadcast_arrays(value, *others)[0]
+
+
 ALONG: Op = define(
-    Map("Along", evaluate=lambda ct, u, x, size, r: ct * u,
+    Map("Along", evaluate=lambda ct, u, x, size, r: _spread(ct * u, x, size, r),
         domain=(Real, Real, Real, NonZero, NonZero),
         sympy=lambda ct, u, x, size, r: ct * u,
         rule=Partials(lambda y, ct, u, x, size, r: (u, ct, None, None, None))),
-    Code(Composed(lambda ct, u, x, size, r: ct * u),
+    Code(Composed(lambda ct, u, x, size, r: _spread(ct * u, x, size, r)),
         source=lambda ct, u, x, size, r: f"{ct} * {u}"),
     Evidence(samples=(0.5, 3)),
     Words("The cotangent ct of a length r by its part x: times the direction u = x/r.",
@@ -127,10 +132,10 @@ OVER_LENGTH: Op = define(
 
 
 TURN: Op = define(
-    Map("Turn", evaluate=lambda u, size, r: u, domain=(Real, NonZero, NonZero),
+    Map("Turn", evaluate=_spread, domain=(Real, NonZero, NonZero),
         sympy=lambda u, size, r: u,
         rule=Partials(lambda y, u, size, r: (1, None, None))),
-    Code(Composed(lambda u, size, r: u), source=lambda u, size, r: f"{u}"),
+    Code(Composed(_spread), source=lambda u, size, r: f"{u}"),
     Evidence(samples=(0.5, 3)),
     Words("The derivative u of a length r by its part, in tangents.",
         convention="it is 0 at 0, where size is 0 and its own derivative nan"),

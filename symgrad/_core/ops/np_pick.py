@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import ArgumentError, DTypeError, IndexingError, ShapeError
 from ..base.broadcast import broadcast, normalize_axis, show
 from ..base.sizes import Size, as_size
-from ..op import composite
+from ..op import composite, refuse
 from .gathers import GATHER
 from .indexing import getitem
 from .np_common import (
@@ -55,6 +55,32 @@ def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") 
     if isinstance(index, np.ndarray) and index.ndim == 0:
         index = int(index)
     return getitem(lift(x, index), (*(slice(None),) * axis, index))
+
+
+_CHOSEN = (
+    "how many elements it gives depends on their values, and a trace needs the shape. Write "
+    "instead: x[mask], which has sums, means and extremes, or np.where(mask, x, 0.0)"
+)
+
+
+@composite(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+    """Read the elements along an axis for which a condition, which is not traced, is true."""
+    mask = as_array(condition)
+    if is_traced(mask):
+        refuse(np.compress, _CHOSEN, mask)
+    if mask.ndim != 1:
+        raise ShapeError("compress: the condition has one axis")
+    return take(a, np.flatnonzero(mask), axis)
+
+
+@composite(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """Read the elements for which a condition, which is not traced, is true."""
+    mask = as_array(condition)
+    if is_traced(mask):
+        refuse(np.extract, _CHOSEN, mask)
+    return take(arr, np.flatnonzero(mask))
 
 
 @composite(np.take_along_axis)

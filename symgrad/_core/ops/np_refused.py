@@ -42,11 +42,6 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("nonzero", "flatnonzero"), OF_PLACES),
     "argwhere": f"{_SHAPE}. {OF_MASKS}",
     **dict.fromkeys(
-        ("extract", "compress"),
-        f"{_SHAPE}. Write instead: x[mask], which has sums, means and extremes, or "
-        "np.where(mask, x, 0.0)",
-    ),
-    **dict.fromkeys(
         ("unique", "unique_values", "unique_counts", "unique_inverse", "unique_all"), _DISTINCT,
     ),
     "union1d": f"{_SHAPE}. Write instead: np.sort(np.concatenate([x, y])), with equal ones in it",

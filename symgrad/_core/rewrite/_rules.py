@@ -41,6 +41,10 @@ class Rule(Row):
         replacement, or None where the side condition fails.
     rounds:
         Whether the replacement may differ by rounding.
+    ulp:
+        Of a rule that rounds: the largest error of the replacement, in units in the last place.
+        0 where only bits that rounding does not decide may differ: signs of zeros, and what NumPy
+        computes of the result.
     sees:
         Ops one of which must be among the operands; None for any.
     maps:
@@ -53,6 +57,7 @@ class Rule(Row):
     written: Callable[..., Any] | tuple[str, ...]
     then: Callable[..., Node | None]
     rounds: bool = False
+    ulp: float = 0.0
     sees: frozenset[str] | None = None
     maps: bool = False
     deep: bool = False
@@ -336,8 +341,9 @@ RULES: tuple[Rule, ...] = (
     Rule("a*(2*x) = (2*a)*x", ("Multiply",), _doubled, sees=NUMBERS, deep=True),
     Rule("x**0 = 1", lambda x: x**0.0, _zeroth_power),
     Rule("x**1, x**2, x**-1 as products", ("Power",), _integer_power, rounds=True,
-         sees=NUMBERS),
-    Rule("x**3, x**4 as products", ("Power",), _cube, rounds=True, sees=NUMBERS),
+         ulp=0.5, sees=NUMBERS),
+    # Each product adds half a unit to what it is given, which may be twice as many units.
+    Rule("x**3, x**4 as products", ("Power",), _cube, rounds=True, ulp=2.5, sees=NUMBERS),
     Rule(
         "where(True, a, b) = a", ("Where",),
         lambda n, c, a, b: None if literal(c) is None else _same(n, a if literal(c) else b),

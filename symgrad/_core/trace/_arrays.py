@@ -267,6 +267,10 @@ class ArrayMethods:
         """Return the elements as a vector of their own."""
         return call(np.ravel, (self,), {"order": order}).copy()
 
+    def compress(self, condition: Any, axis: int | None = None, **options: Any) -> Any:
+        """Same as ``np.compress``, whose first argument is the condition."""
+        return call(np.compress, (condition, self, axis), options)
+
 
 class InMemory:
     """Copies of a traced array, and what changes it in place: all by assigning to elements."""
@@ -328,7 +332,7 @@ for _function in (
     np.sum, np.prod, np.mean, np.std, np.var, np.max, np.min, np.any, np.all, np.argmax,
     np.argmin, np.cumsum, np.cumprod, np.ravel, np.swapaxes, np.squeeze, np.repeat, np.take,
     np.trace, np.diagonal, np.clip, np.dot, np.round, np.conjugate, np.argsort,
-    np.argpartition, np.searchsorted, np.choose, np.nonzero, np.compress, np.put,
+    np.argpartition, np.searchsorted, np.choose, np.nonzero, np.put,
 ):  # fmt: skip
     setattr(ArrayMethods, _function.__name__, _method(_function))
 ArrayMethods.conj = ArrayMethods.conjugate  # type: ignore[attr-defined]

@@ -264,6 +264,8 @@ class Numberless:
         self._leaked(NUMBERS, _instead_of_numbers(doing, self.dtype))
 
     def __reduce__(self) -> Any:
+        if sys._getframe(1).f_globals.get("__name__") == "copy":
+            return "itself"  # any text: a number of Python's is its own copy
         self._leaked("pickling", "pickle the compiled function instead")
 
 
