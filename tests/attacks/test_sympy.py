@@ -156,7 +156,7 @@ def _require_back(f: Any, formula: Any, place: Any, wanted: Any) -> None:
 
 @pytest.mark.attack(quick=15, whole=2_000, part=40, judge="mpmath with 40 digits")
 def test_sympy_formulas(attack: Attack) -> None:
-    """Formulas over SymPy's functions and structures: values, two derivatives, arrays, back."""
+    """Formulas over SymPy's functions and structures: values, two derivatives, arrays."""
     for case in attack:
         with case, warnings.catch_warnings():
             warnings.simplefilter("ignore")
