@@ -23,6 +23,7 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 import symgrad as sg
+from symgrad.errors import UnsupportedError
 from symgrad._core.op import (
     Code,
     Cython,
@@ -317,6 +318,7 @@ FIRST_CALLS = """
 import sys, threading
 import numpy as np
 import symgrad as sg
+from symgrad.errors import UnsupportedError
 
 x = np.array([0.5, 1.0, 2.0])
 sys.setswitchinterval(1e-5)
@@ -359,6 +361,7 @@ def test_kernels_release_the_lock() -> None:
 MODULE = """
 import numpy as np
 import symgrad as sg
+from symgrad.errors import UnsupportedError
 
 def f(x, a):
     return np.sum(np.sin(x) * a)
@@ -651,3 +654,26 @@ def test_kernels_that_call_many_functions() -> None:
     for name, found in zip(names, many(x), strict=True):
         alone = sg.compile(registry.ops[name])(x)
         np.testing.assert_allclose(found, alone, rtol=1e-13, err_msg=name)
+
+
+@pytest.mark.parametrize("constant", [False, True, None, "words", 7])
+def test_results_that_are_no_values(constant: Any) -> None:
+    """A flag that the arguments' shapes decide, a word: what a call gives, a kernel gives."""
+    x = np.arange(3.0)
+    g = sg.compile(lambda x: (constant, np.sum(x)))
+    assert g.kernel(x)(x) == g(x) == (constant, 3.0)
+    alone = sg.compile(lambda x: constant)
+    assert alone.kernel(x)(x) == alone(x) == constant
+
+    def by_shape(x: Any) -> Any:
+        return np.array_equal(x, np.ones((2, 2)))
+
+    assert sg.compile(by_shape).kernel(x)(x) is False
+
+
+def test_results_that_a_kernel_cannot_have() -> None:
+    x = np.arange(3.0)
+    g = sg.compile(lambda x: (range(3), np.sum(x)))
+    assert g(x) == (range(3), 3.0)
+    with pytest.raises(UnsupportedError, match="has an object of another type"):
+        g.kernel(x)

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._core.graph import Node
 from .._core.trace import Graph, LeafKind, Tree
+from ..errors import UnsupportedError
 
 #: What a kernel's source looks like; the body is one call whatever the program's size. In line
 #: with its caller, the checks leave the caller's loop, and references need not be counted.
@@ -69,7 +70,19 @@ class Layout:
         return replace(self, targets=tuple(free[:arrays]))
 
     def source(self) -> str:
-        """Return the kernel's Python source."""
+        """Return the kernel's Python source.
+
+        Raises
+        ------
+        UnsupportedError
+            If a part of the result is an object that Numba has no constant for.
+        """
+        if _NO_CONSTANT in self.result:
+            raise UnsupportedError(
+                "a kernel returns arrays, numbers, truth values, text and None, and the function's "
+                "result has an object of another type. Write instead: a function that returns the "
+                "rest, sg.compile(lambda *args: f(*args)[0]).kernel(...)"
+            )
         return SOURCE.format(
             parameters=", ".join((*self.parameters, *self.targets)),
             arguments=_tuple(self.arguments),
@@ -152,12 +165,21 @@ def _numbers(path: str, node: Node) -> str:
 def _pack(tree: Tree, leaves: Any, names: list[str], nodes: Sequence[Node]) -> str:
     if tree.kind == "leaf":
         leaf = next(leaves)
-        return "None" if isinstance(leaf, tuple) else names[leaf]
+        return _constant(leaf[0]) if isinstance(leaf, tuple) else names[leaf]
     if tree.kind == "packed":
         leaf = next(leaves)
         return _numbers(names[leaf], nodes[leaf])
     parts = [_pack(child, leaves, names, nodes) for child in tree.children]
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+#: In the place of a result that Numba has no constant for.
+_NO_CONSTANT = "<object>"
+
+
+def _constant(value: Any) -> str:
+    """Return the source of a result that is no value of the trace: a flag, a word, None."""
+    return repr(value) if can_ask(value) else _NO_CONSTANT
 
 
 def named_trees(names: Sequence[str], tree: Tree) -> dict[str, Tree]:
