@@ -307,5 +307,6 @@ def test_arguments_by_name_and_left_out(kind: str) -> None:
 
     g = sg.custom_jvp(named)
     g.defjvps(lambda t, y, x: t)
+    assert sg.value_and_grad(lambda x: g(x))(3.0) == (6.0, 1.0)  # by the rule
     with pytest.raises(ArgumentError, match="scale can be given by name only"):
-        sg.grad(lambda x: g(x))(3.0)
+        sg.grad(lambda x: g(x, scale=3.0))(3.0)

@@ -23,13 +23,13 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 import symgrad as sg
-from symgrad.errors import UnsupportedError
 from symgrad._core.op import (
     Code,
     Cython,
     Libm,
     registry,
 )
+from symgrad.errors import UnsupportedError
 from tests.shared import run_here
 
 x3 = np.array([0.1, 0.2, 0.3])

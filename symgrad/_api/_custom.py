@@ -110,11 +110,11 @@ class _Custom(Travels, Generic[R]):
             name = getattr(self, "__name__", "f")
             raise ArgumentError(f"{self.what}: {name}(): {error}") from None
         given.apply_defaults()
-        if given.kwargs:
+        named = [name for name in given.kwargs if name in kwargs]  # others are the function's own
+        if named:
             raise ArgumentError(
-                f"{self.what}: {', '.join(given.kwargs)} can be given by name only, and the rule "
-                "has arguments by position. Write instead: a function without `*` among its "
-                "parameters"
+                f"{self.what}: {', '.join(named)} can be given by name only, and the rule has "
+                "arguments by position. Write instead: a function without `*` among its parameters"
             )
         return given.args
 
