@@ -45,7 +45,7 @@ from .._core.trace import (
     raise_hidden,
     warn_if_changed,
 )
-from ..errors import CaptureWarning, OutsideError, TraceError, UnsupportedError
+from ..errors import CaptureWarning, OutsideError, SymgradError, TraceError, UnsupportedError
 from ._adaptation import adapted_at_once, can_be_adapted
 from ._array_libraries import refused_by_library
 from ._assignments import Assignments, SharedError
@@ -701,7 +701,8 @@ def _hidden_first() -> Iterator[None]:
     try:
         yield
     except foreseen(Exception) as error:
-        if not type(error).__module__.startswith("symgrad."):
+        of_library = isinstance(error.__cause__, SymgradError)  # who says so by an error of its own
+        if not (of_library or type(error).__module__.startswith("symgrad.")):
             raise_hidden()
         raise
     raise_hidden()

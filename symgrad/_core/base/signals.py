@@ -112,8 +112,8 @@ def _handlers() -> dict[int, Callable[..., Any]]:
     ``signal.getsignal`` looks numbers up in an enumeration, and takes a ``ValueError`` that a
     handler raises meanwhile for one that says that there is no such member.
     """
-    found = {number: _signal.getsignal(number) for number in _SIGNALS}
-    return {number: handler for number, handler in found.items() if callable(handler)}
+    pairs = zip(_SIGNALS, map(_signal.getsignal, _SIGNALS), strict=True)
+    return {n: f for n, f in pairs if type(f) is not int and f is not None}  # 0 and 1 are C's own
 
 
 class delivering:  # noqa: N801 - a block, as above
