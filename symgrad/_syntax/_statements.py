@@ -67,7 +67,7 @@ def _source_of(function: FunctionType) -> tuple[str, int]:
     around, so it is kept of whose code it is.
     """
     code = function.__code__
-    place = code.co_filename, code.co_name, code.co_firstlineno
+    place = code.co_name, code.co_firstlineno  # by value it goes without the name of its file
     known: tuple[Any, str, int] | None = getattr(function, SOURCE, None)
     if known is None or known[0] != place:
         lines, first = inspect.getsourcelines(code)  # of a function: that of what it is around
