@@ -239,6 +239,7 @@ def written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave loops that Python has written out as they are: the test is about long programs."""
     monkeypatch.setattr("symgrad._core.control._reroll.LONG", 1 << 60)
     monkeypatch.setattr("symgrad._dispatch._function.words_of", lambda *_: None)  # found anew
+    monkeypatch.setattr("symgrad._dispatch._long_loops.MOST", 1 << 60)
 
 
 @pytest.fixture

@@ -113,7 +113,9 @@ ALONG: Op = define(
         sympy=lambda ct, u, x, size, r: ct * u,
         rule=Partials(lambda y, ct, u, x, size, r: (u, ct, None, None, None))),
     Code(Composed(lambda ct, u, x, size, r: _spread(ct * u, x, size, r)),
-        source=lambda ct, u, x, size, r: f"{ct} * {u}"),
+        source=lambda ct, u, x, size, r: (
+            f"np.broadcast_arrays({ct} * {u}, {x}, {size}, {r})[0]"
+        )),
     Evidence(samples=(0.5, 3)),
     Words("The cotangent ct of a length r by its part x: times the direction u = x/r.",
         convention="u is 0 at 0, where size is 0: r may be so by underflow"),
@@ -135,7 +137,7 @@ TURN: Op = define(
     Map("Turn", evaluate=_spread, domain=(Real, NonZero, NonZero),
         sympy=lambda u, size, r: u,
         rule=Partials(lambda y, u, size, r: (1, None, None))),
-    Code(Composed(_spread), source=lambda u, size, r: f"{u}"),
+    Code(Composed(_spread), source=lambda u, size, r: f"np.broadcast_arrays({u}, {size}, {r})[0]"),
     Evidence(samples=(0.5, 3)),
     Words("The derivative u of a length r by its part, in tangents.",
         convention="it is 0 at 0, where size is 0 and its own derivative nan"),

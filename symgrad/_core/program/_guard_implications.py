@@ -40,7 +40,7 @@ class Known:
         for relation, truth in few:
             if isinstance(relation, sp.Eq) and truth:
                 self._equate(*map(self._replaced, relation.args))
-        self.from_0 = [self._replaced(e) for g, truth in few for e in _from_0(g, truth)]
+        self.from_0 = [_primitive(self._replaced(e)) for g, t in few for e in _from_0(g, t)]
         apart = {self._replaced(_gap(g)) for g, t in few
                  if isinstance(g, sp.Ne if t else sp.Eq)}  # fmt: skip
         symbols = {s for e in [*self.from_0, *apart] for s in e.free_symbols}
@@ -78,7 +78,7 @@ class Known:
 
     def from_zero(self, claim: Any) -> bool:
         """Tell whether a size is seen to be no less than zero."""
-        e = self._replaced(claim)
+        e = _primitive(self._replaced(claim))
         return any(self._surely(e - known) for known in [sp.Integer(0), *self.from_0])
 
     def _surely(self, e: Any) -> bool:
@@ -87,6 +87,11 @@ class Known:
                  for s in e.free_symbols}  # fmt: skip
         ways = (e, _without_floors(e))
         return any(sp.expand(way.xreplace(above)).is_nonnegative for way in ways)
+
+
+def _primitive(e: Any) -> Any:
+    """Return an expression without a common factor of its coefficients: its sign is the same."""
+    return e.primitive()[1]
 
 
 def _without_floors(e: Any) -> Any:
