@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from .._core.base.stand_in_types import module_of
+from .._core.base.class_modules import module_of
 from ._locations import Walk
 from ._ownership import NONE
 from ._reads import read_by

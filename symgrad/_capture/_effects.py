@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.base.class_modules import module_of
 from .._core.base.fork_safety import cached_property
-from .._core.base.stand_in_types import module_of
 from .._core.base.state import now
 from .._core.trace import Traced, flatten_traced
 from ..errors import UnsupportedError

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base.stand_in_types import module_of
+from .._core.base.class_modules import module_of
 from .._core.base.state import now
 from .._core.graph import warn_user
 from .._core.trace import GENERATORS

@@ -30,8 +30,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core.base.class_modules import module_of
 from .._core.base.signals import foreseen
-from .._core.base.stand_in_types import module_of
 from .._core.runtime.universal import origin_of
 from .._core.trace import is_table, refuse_depth
 from ._ownership import FIXED, NONE, installed, of_library, of_packages

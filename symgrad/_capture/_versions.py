@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core.base.class_modules import module_of
 from .._core.base.fork_safety import late_module
-from .._core.base.stand_in_types import module_of
 from .._core.trace import GENERATORS, Traced, in_trace
 
 _OUTSIDE = "symgrad.numpy._environment"

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._core.base.class_modules import module_of
 from .._core.base.providers import provided
 from .._core.base.signals import foreseen
-from .._core.base.stand_in_types import module_of
 from .._core.base.state import now, within
 from .._core.trace import attempt
 from ..errors import TraceError

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
-from .stand_in_types import module_of
+from .class_modules import module_of
 from .state import now, reset
 
 E = TypeVar("E", bound=BaseException)

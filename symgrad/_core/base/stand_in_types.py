@@ -356,9 +356,3 @@ def show_as(cls: type, kind: Callable[[Any], type], *but: str) -> None:
 def is_bound(method: Any) -> bool:
     """Tell whether an attribute of a class is a method of the class itself, as float.fromhex."""
     return isinstance(method, BuiltinFunctionType) and isinstance(method.__self__, type)
-
-
-def module_of(kind: type) -> str:
-    """Return the name of a class's module; empty where there is none, as of SymPy's ``q(t)``."""
-    name: Any = kind.__module__
-    return name if isinstance(name, str) else ""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DTypeError, TraceError
-from ..base.stand_in_types import module_of
+from ..base.class_modules import module_of
 from ..op import Map, Op
 
 SUPPORTED = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")

@@ -15,9 +15,9 @@ import numpy as np
 import sympy as sp
 
 from ...errors import DefinitionError, UnsupportedError
+from ..base.class_modules import module_of
 from ..base.fork_safety import free_in_children, late_module
 from ..base.scipy_names import LateFields, LateFunction, loaded, resolved, special
-from ..base.stand_in_types import module_of
 from ..base.state import now
 from ._facets import Code, Evidence, Facet
 from ._kinds import Map, Op, Routine

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ...errors import TraceError
-from ..base.stand_in_types import class_of, module_of, stands_for
+from ..base.class_modules import module_of
+from ..base.stand_in_types import class_of, stands_for
 
 
 class Labels:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from ...errors import ArgumentError, DTypeError, SymgradError
+from ..base.class_modules import module_of
 from ..base.signals import foreseen
 from ..base.sizes import MOST_BYTES, Dim, Dimension, Size
-from ..base.stand_in_types import module_of
 from ..base.state import now
 from ..graph import Input, SizeOf, more_than_numbers
 from ..graph._types import check_dtype
