@@ -66,6 +66,8 @@ from ._recall import Recall, RecalledError, words_of
 from ._specialization import Specialization, listed, say_unwritten
 from ._tracebacks import SHORTENED, refused_in_c
 
+_MEETING = free_in_children(threading.RLock())
+
 #: How often a trace is begun again because another thread has changed what it reads.
 RACES = 16
 
@@ -478,9 +480,12 @@ class Function(Foreign, Travels, Generic[P, R]):
 
     def _meet(self, found: Specialization) -> None:
         """Count a specialisation that it has not met before, and warn as its trace has."""
-        if found not in self._met:
-            self._met.add(found)
-            self.traces += 1
+        with _MEETING:  # threads may meet it at once
+            new = found not in self._met
+            if new:
+                self._met.add(found)
+                self.traces += 1
+        if new:
             for text, category in found.said:
                 warn_user(text, category)
 
