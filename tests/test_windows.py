@@ -78,3 +78,23 @@ def test_weights_that_are_not_finite_count_where_they_meet_an_element(
         by_v = sg.grad(lambda v: np.sum(f(v, a)))(v)
         finite = np.where(np.isfinite(v), v, 1.0)
         np.testing.assert_array_equal(by_v, sg.grad(lambda v: np.sum(f(v, a)))(finite))
+
+
+@pytest.mark.parametrize("f", [np.convolve, np.correlate, np.polymul])
+def test_gradients_are_one_program_for_all_lengths(f: Any) -> None:
+    g = sg.grad(lambda x, w: np.sum(np.sin(f(x, w))), argnums=(0, 1))
+    for n, m in ((40, 7), (50, 12), (90, 30), (41, 40)):
+        x, w = np.linspace(0.1, 0.9, n), np.linspace(-0.5, 0.7, m)
+        found = g(x, w)
+        for k, at in enumerate((x, w)):
+            step = 1e-30j * np.cos(at)
+            moved = (x + step, w) if k == 0 else (x, w + step)
+            wanted = np.sum(np.sin(plain(f, *moved))).imag / 1e-30
+            np.testing.assert_allclose(found[k] @ np.cos(at), wanted, rtol=1e-10, atol=1e-11)
+        # Another one where windows are longer than half of the vector: sums are of fewer terms.
+        assert g.traces == (2 if (n, m) == (41, 40) else 1)
+
+
+def plain(f: Any, x: Any, w: Any) -> Any:
+    """Compute without conjugates, which a complex step does not go through."""
+    return np.convolve(x, w[::-1], "valid") if f is np.correlate else np.convolve(x, w)

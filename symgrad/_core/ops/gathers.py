@@ -179,7 +179,7 @@ def _convolved(ct: Any, index: Any, shape: Shape) -> Any:
         return None
     g, w = map(type(ct), product.operands)
     full = as_dim(g.shape[0] + w.shape[0] - 1)
-    return np.convolve(g, w) if len(shape) == 1 and same(full, shape[0]) else None
+    return np.convolve(g, w) if len(shape) == 1 and same(full, as_dim(shape[0])) else None
 
 
 def _counts(node: Any, axis: int) -> bool:
