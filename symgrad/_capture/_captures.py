@@ -701,7 +701,10 @@ def _hidden_first() -> Iterator[None]:
     try:
         yield
     except foreseen(Exception) as error:
-        of_library = isinstance(error.__cause__, SymgradError)  # who says so by an error of its own
+        refusals = now().refusals
+        of_library = isinstance(error.__cause__, SymgradError) or (  # which says so in its words
+            refusals is not None and refusals.is_worded_by(error)
+        )
         if not (of_library or type(error).__module__.startswith("symgrad.")):
             raise_hidden()
         raise

@@ -88,6 +88,15 @@ class Refusals:
         """Forget those that came later: of a way that was tried, and is left for another."""
         del self._noted[count:]
 
+    def is_worded_by(self, error: BaseException) -> bool:
+        """Tell whether an error comes of the line that a value has refused: C's words for it."""
+        trail = error.__traceback__
+        while trail is not None and trail.tb_next is not None:
+            trail = trail.tb_next
+        return trail is not None and any(
+            asked is trail.tb_frame and line == trail.tb_lineno for _, asked, line in self._noted
+        )
+
     def raise_hidden(self) -> None:
         """Raise the first one that the traced code has hidden.
 
