@@ -656,7 +656,7 @@ def test_kernels_that_call_many_functions() -> None:
         np.testing.assert_allclose(found, alone, rtol=1e-13, err_msg=name)
 
 
-@pytest.mark.parametrize("constant", [False, True, None, "words", 7])
+@pytest.mark.parametrize("constant", [False, True, None, "words", "<object>", 7])
 def test_results_that_are_no_values(constant: Any) -> None:
     """A flag that the arguments' shapes decide, a word: what a call gives, a kernel gives."""
     x = np.arange(3.0)

@@ -79,7 +79,7 @@ class Layout:
         """
         if _NO_CONSTANT in self.result:
             raise UnsupportedError(
-                "a kernel returns arrays, numbers, truth values, text and None, and the function's "
+                "a kernel returns arrays, numbers, booleans, text and None, and the function's "
                 "result has an object of another type. Write instead: a function that returns the "
                 "rest, sg.compile(lambda *args: f(*args)[0]).kernel(...)"
             )
@@ -173,8 +173,8 @@ def _pack(tree: Tree, leaves: Any, names: list[str], nodes: Sequence[Node]) -> s
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
-#: In the place of a result that Numba has no constant for.
-_NO_CONSTANT = "<object>"
+#: In the place of a result that Numba has no constant for: in no ``repr`` of text.
+_NO_CONSTANT = "\0"
 
 
 def _constant(value: Any) -> str:

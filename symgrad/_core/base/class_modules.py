@@ -1,4 +1,4 @@
-"""The modules of classes, by name; a module of its own, for it is asked before NumPy is there."""
+"""The modules of classes, by name; apart from others, for this is asked before NumPy is there."""
 
 from __future__ import annotations
 

@@ -172,8 +172,8 @@ def _convolved(ct: Any, index: Any, shape: Shape) -> Any:
     a, b, out = (product.params.get(k) for k in ("a", "b", "out"))
     if product.op is not CONTRACT or len(out) != 2 or out != a + b or not place.op.means(np.add):
         return None
-    i, k = place.operands
-    if not any(_counts(i, 0) and _counts(k, 1) for i, k in ((i, k), (k, i))):
+    first, second = place.operands
+    if not any(_counts(i, 0) and _counts(k, 1) for i, k in ((first, second), (second, first))):
         return None
     if not agree(place.shape, product.shape):
         return None

@@ -9,7 +9,6 @@ returns. There the trace raises it for the example's numbers, under a guard, as 
 from __future__ import annotations
 
 import dis
-import os
 from collections.abc import Callable, Sequence
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -35,8 +34,8 @@ class Handled(NamedTuple):
 #: The instructions of code whose errors are handled; None: of the function that traces.
 _handled: CodeTable[tuple[Handled, ...] | None] = CodeTable()
 
-#: Runs the function that is traced.
-_TRACE = f"{__package__.replace('.', os.sep)}{os.sep}_function.py"
+#: The code that calls the function which is traced: frames around it are of its caller.
+OUTERMOST: set[CodeType] = set()
 
 
 def named_before(steps: Sequence[dis.Instruction], end: int) -> dict[str, int]:
@@ -68,8 +67,7 @@ def caught_from(steps: Sequence[dis.Instruction], k: int, code: CodeType) -> set
 def _handled_in(code: CodeType) -> tuple[Handled, ...] | None:
     """Return where the errors of a code's instructions go, empty if none is caught."""
     if of_symgrad(code.co_filename):
-        traces = code.co_name == "trace" and code.co_filename.endswith(_TRACE)
-        return None if traces else ()
+        return None if code in OUTERMOST else ()
     entries = dis.Bytecode(code).exception_entries if code.co_exceptiontable else ()  # type: ignore[attr-defined]
     steps = list(dis.get_instructions(code)) if entries else []
     places = {step.offset: k for k, step in enumerate(steps)}

@@ -26,6 +26,7 @@ from ..graph import (
 )
 from ..graph._types import check_dtype
 from ._bind import as_node
+from ._caught_errors import OUTERMOST
 from ._complex import Complex, flatten_traced
 from ._decisions import EnclosedError, Examples, share
 from ._draws import Drawn
@@ -150,6 +151,9 @@ def trace(
     return Graph(
         tuple(inputs), tuple(nodes), tree, tuple(leaves), strongest(guards), conditions, drawn
     )
+
+
+OUTERMOST.add(trace.__code__)
 
 
 class Left(NamedTuple):
