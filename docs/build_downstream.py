@@ -27,9 +27,9 @@ PAGE = ROOT / "docs" / "downstream.md"
 LIBRARIES, FUNCTIONS = "<!-- libraries: docs/build_downstream.py -->", "<!-- functions -->"
 END = "<!-- end -->"
 HEAD = """\
-| library | field | version | functions | right | no derivative there | not judged | refused | \
-warned, or nan | silently wrong | run |
-| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |"""
+| library | all | right | no derivative | not judged | refused | warned, nan | wrong | \
+field | version | run |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |"""
 FUNCTION_HEAD = """\
 | library | function | outcome | reason |
 | --- | --- | --- | --- |"""
@@ -106,7 +106,7 @@ def row(library: str, told: dict[str, Any], stamp: str) -> str:
         counts["warned"] + counts["nan"],
         counts["wrong"] + counts["crashed"],
     ]
-    cells = [library, told["field"], told["version"], len(told["functions"]), *shown, stamp]
+    cells = [library, len(told["functions"]), *shown, told["field"], told["version"], stamp]
     return f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else cell for cell in cells)} |"
 
 
@@ -131,8 +131,8 @@ def known(text: str, begin: str) -> dict[str, list[str]]:
 def total(rows: dict[str, list[str]]) -> str:
     """Return the row of sums."""
     cells = [[cell.strip() for cell in lines[0].strip("|").split("|")] for lines in rows.values()]
-    sums = [sum(int(line[k].replace(",", "")) for line in cells) for k in range(3, 10)]
-    return f"| **all** | | | {' | '.join(f'**{n:,}**' for n in sums)} | |"
+    sums = [sum(int(line[k].replace(",", "")) for line in cells) for k in range(1, 8)]
+    return f"| **all** | {' | '.join(f'**{n:,}**' for n in sums)} | | | |"
 
 
 def written(text: str, report: dict[str, Any], stamp: str) -> str:

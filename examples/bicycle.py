@@ -85,15 +85,18 @@ def measured():
     rear, front = 0.3, 0.35
     s, c = np.sin(lift), np.cos(lift)
     rake = front * c - trail * s
-    long, tall = base * c - (front - rear) * s, base * s + (front - rear) * c
+    long = base * c - (front - rear) * s
+    tall = base * s + (front - rear) * c
     back, up = 0.3, 0.9 - rear - 0.3 / s * c  # the frame's centre
-    d, turn = np.hypot(0.35, 0.12), np.pi / 10 - np.arccos(0.35 / np.hypot(0.35, 0.12))
+    d = np.hypot(0.35, 0.12)
+    turn = np.pi / 10 - np.arccos(0.35 / d)
     lengths = [long, rake, tall - rake, up * s, back / s + up * c]
     fork = [d * np.cos(turn) - long, rake + d * np.sin(turn)]
     inertias = [0.0603, 0.12, 0.1405, 0.28]
     masses = [2.0, 85.0, 4.0, 3.0, 9.81]
     frames = [9.2, 11.0, 2.8, -2.4, 0.05892, 0.06, 0.00708, 0.00756]
-    return np.array([rear, front, lift, *lengths, *fork, *inertias, *masses, *frames])
+    found = [rear, front, lift, *lengths, *fork, *inertias, *masses, *frames]
+    return np.array(found)
 
 
 bike = measured()
@@ -106,7 +109,8 @@ def above(pitch, roll, steer):
 
 def newton(roll, steer):
     def step(k, pitch):
-        return pitch - above(pitch, roll, steer) / sg.grad(above)(pitch, roll, steer)
+        slope = sg.grad(above)(pitch, roll, steer)
+        return pitch - above(pitch, roll, steer) / slope
 
     return sg.fori_loop(0, 5, step, 0.0)
 
@@ -124,7 +128,8 @@ def motion(state):
     pose = np.stack([0.0, roll, touching(roll, steer), steer])
     A = sg.jacobian(slipping, argnums=1)(pose, np.zeros(6))
     own = np.stack([roll_rate, steer_rate, spin])
-    yaw, pitch, turn = np.linalg.solve(A[:, [0, 2, 5]], -A[:, [1, 3, 4]] @ own)
+    follow, lead = A[:, [0, 2, 5]], A[:, [1, 3, 4]]
+    yaw, pitch, turn = np.linalg.solve(follow, -lead @ own)
     speeds = np.stack([yaw, roll_rate, pitch, steer_rate, spin, turn])
     M, force = system(pose, speeds, bike)
     turned = sg.jvp(slipping, (pose, speeds), (speeds[:4], np.zeros(6)))[1]
@@ -144,7 +149,8 @@ def modes(speed):
 
 
 def growth(speed, oscillates):
-    return max(z.real for z in modes(speed) if (abs(z.imag) > 1e-6) == oscillates)
+    found = [z for z in modes(speed) if (abs(z.imag) > 1e-6) == oscillates]
+    return max(z.real for z in found)
 
 
 weave = brentq(growth, 3.0, 5.0, args=(True,), xtol=1e-12)
