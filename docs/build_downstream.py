@@ -27,7 +27,7 @@ PAGE = ROOT / "docs" / "downstream.md"
 LIBRARIES, FUNCTIONS = "<!-- libraries: docs/build_downstream.py -->", "<!-- functions -->"
 END = "<!-- end -->"
 HEAD = """\
-| library | all | right | no derivative | not judged | refused | warned, nan | wrong | \
+| library | all | right | wrong | refused | warned, nan | no derivative | not judged | \
 field | version | run |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |"""
 FUNCTION_HEAD = """\
@@ -100,11 +100,11 @@ def row(library: str, told: dict[str, Any], stamp: str) -> str:
     counts = Counter(outcome(one) for one in told["functions"])
     shown = [
         counts["right"],
-        counts["not differentiable"],
-        counts["not judged"],
+        counts["wrong"] + counts["crashed"],
         counts["refused"] + counts["late"],
         counts["warned"] + counts["nan"],
-        counts["wrong"] + counts["crashed"],
+        counts["not differentiable"],
+        counts["not judged"],
     ]
     cells = [library, len(told["functions"]), *shown, told["field"], told["version"], stamp]
     return f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else cell for cell in cells)} |"
