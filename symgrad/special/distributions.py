@@ -18,6 +18,7 @@ from .._core.op import COUNT, HIGHEST, Evidence, Op, Positive, Real, Words, opti
 from . import multiple_precision as precisely
 from .densities import BETA, GAMMA, STUDENT, beta_density, gamma_density, t_density
 from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS, digamma_half, polygamma
+from .gamma import RGAMMA_SLOPE
 from .incomplete import (
     INCOMPLETE,
     INCOMPLETE_BETA,
@@ -63,7 +64,8 @@ def _gamma_partials(y: Any, a: Any, x: Any, slope: int = 0) -> Any:
     f = GAMMA_DENSITY(a, x)
     by_a, by_x = np.log(x) - sc.psi(a), (a - 1 - x) / x
     if slope == 1:
-        return y * by_a - f * polygamma(1, a), y * by_x + f / x
+        again = y * by_a - f * polygamma(1, a)
+        return np.where(a < 0.1, _gamma_near_zero(a, x), again), y * by_x + f / x
     again = y * by_x - f * ((a - 1) / (x * x))
     return y * by_a + f / x, np.where(x < 0.01, _gamma_near_end(a, x), again)
 
@@ -73,6 +75,13 @@ def _gamma_near_end(a: Any, x: Any) -> Any:
     less = a - 1.0
     rest = falling_power(x, less, 2) - 2.0 * falling_power(x, less, 1) + x**less
     return rest * np.exp(-x) * sc.rgamma(a)
+
+
+def _gamma_near_zero(a: Any, x: Any) -> Any:
+    """The second derivative by a of the gamma density, by 1/gamma(a), which has no poles."""
+    log = np.log(x)
+    factor = log * (log * sc.rgamma(a) + 2.0 * RGAMMA_SLOPE(a)) + RGAMMA_SLOPE(a, order=1)
+    return x ** (a - 1.0) * np.exp(-x) * factor
 
 
 def _gamma_shape_partials(y: Any, a: Any, x: Any, order: int = 0) -> Any:
