@@ -64,8 +64,9 @@ def _gamma_partials(y: Any, a: Any, x: Any, slope: int = 0) -> Any:
     f = GAMMA_DENSITY(a, x)
     by_a, by_x = np.log(x) - sc.psi(a), (a - 1 - x) / x
     if slope == 1:
-        again = y * by_a - f * polygamma(1, a)
-        return np.where(a < 0.1, _gamma_near_zero(a, x), again), y * by_x + f / x
+        twice, mixed = y * by_a - f * polygamma(1, a), y * by_x + f / x
+        twice = np.where(a < 0.1, _gamma_near_zero(a, x), twice)
+        return twice, np.where(x < 0.01, _gamma_mixed_near_end(a, x, by_a), mixed)
     again = y * by_x - f * ((a - 1) / (x * x))
     return y * by_a + f / x, np.where(x < 0.01, _gamma_near_end(a, x), again)
 
@@ -75,6 +76,13 @@ def _gamma_near_end(a: Any, x: Any) -> Any:
     less = a - 1.0
     rest = falling_power(x, less, 2) - 2.0 * falling_power(x, less, 1) + x**less
     return rest * np.exp(-x) * sc.rgamma(a)
+
+
+def _gamma_mixed_near_end(a: Any, x: Any, by_a: Any) -> Any:
+    """The derivative by a and x of the gamma density, of which derivatives by x do not cancel."""
+    less = a - 1.0
+    first, inverse = falling_power(x, less, 1), x ** (less - 1.0)
+    return ((first - x**less) * by_a + inverse) * np.exp(-x) * sc.rgamma(a)
 
 
 def _gamma_near_zero(a: Any, x: Any) -> Any:
@@ -148,10 +156,41 @@ def _beta_partials(y: Any, a: Any, b: Any, x: Any, slope: int = 0) -> Any:
         (1 / x, -1 / (1 - x), -(a - 1) / (x * x) - (b - 1) / np.square(1 - x)),
     )[slope - 1]  # fmt: skip
     found = [y * own[k] + f * second[k] for k in range(3)]
+    near = (x < 0.01) | (x > 0.99)
     if slope == 3:
-        near = (x < 0.01) | (x > 0.99)
         found[2] = np.where(near, _beta_near_ends(a, b, x), found[2])
+        return tuple(found)
+    found[2] = np.where(near, _beta_mixed_near_ends(a, b, x, own[slope - 1], slope), found[2])
+    if slope == 1:
+        twice = _beta_near_zero(a, b, x, 1.0 - x, np.log(x))
+    else:
+        twice = _beta_near_zero(b, a, 1.0 - x, x, np.log1p(-x))
+    found[slope - 1] = np.where((a, b)[slope - 1] < 0.1, twice, found[slope - 1])
     return tuple(found)
+
+
+def _beta_near_zero(a: Any, b: Any, x: Any, y: Any, logarithm: Any) -> Any:
+    """The second derivative by a of ``x**(a - 1)*y**(b - 1)/beta(a, b)``, also close to a = 0.
+
+    It is ``a*b/(a + b)`` times what is regular there.
+    """
+    both = a + b
+    score = logarithm + (sc.psi(1.0 + both) - sc.psi(1.0 + a))
+    bend = score * score + (polygamma(1, 1.0 + both) - polygamma(1, 1.0 + a))
+    share = b / both
+    regular = x ** (a - 1.0) * y ** (b - 1.0) / ((1.0 + both) * sc.beta(1.0 + a, 1.0 + b))
+    return regular * (2.0 * share * share * (score - 1.0 / both) + a * share * bend)
+
+
+def _beta_mixed_near_ends(a: Any, b: Any, x: Any, score: Any, slope: int) -> Any:
+    """The derivative by a shape and x of the beta density, as :func:`_beta_near_ends`."""
+    low, high = 1.0 - x, b - 1.0
+    first = falling_power(x, a - 1.0, 1) * low**high - x ** (a - 1.0) * falling_power(low, high, 1)
+    if slope == 1:
+        change = x ** (a - 2.0) * low**high
+    else:
+        change = -(x ** (a - 1.0)) * low ** (high - 1.0)
+    return (first * score + change) / sc.beta(a, b)
 
 
 def _beta_near_ends(a: Any, b: Any, x: Any) -> Any:
@@ -196,9 +235,21 @@ def _t_partials(y: Any, v: Any, t: Any, slope: int = 0) -> Any:
     both = t * (1 - square) / np.square(whole)
     if slope == 1:
         again = square * (square * v - square - 2 * v) / np.square(v * whole)
-        twice = 0.5 * (DIGAMMA_HALF(v, order=1) + again)
-        return y * by_v + f * twice, y * by_t + f * both
+        twice = y * by_v + 0.5 * f * (DIGAMMA_HALF(v, order=1) + again)
+        return np.where(v < 0.1, _t_near_zero(f, v, square), twice), y * by_t + f * both
     return y * by_v + f * both, y * by_t - f * ((v + 1) * (v - square) / np.square(whole))
+
+
+def _t_near_zero(f: Any, v: Any, square: Any) -> Any:
+    """The second derivative by v of Student's density f, without what cancels close to v = 0.
+
+    ``psi(v/2) = psi(1 + v/2) - 2/v``; the derivative of f's logarithm is 1/v and the rest.
+    """
+    half, whole = 0.5 * v, v + square
+    rest = sc.psi(half + 0.5) - sc.psi(half + 1.0) - LOG_EXCESS(square / v) - 1.0 / whole
+    bend = 0.5 * (polygamma(1, half + 0.5) - polygamma(1, half + 1.0)) + 1.0 / np.square(whole)
+    rest, bend = 0.5 * rest, 0.5 * (bend + np.square(square / whole) / v)
+    return 2.0 * (f / v) * rest + f * (rest * rest + bend)
 
 
 def _student_shape_partials(y: Any, v: Any, t: Any, slope: int = 0) -> Any:
