@@ -109,16 +109,16 @@ def softplus(x: Any) -> Any:
 
 
 def _pseudo_huber_slope(d: Any, r: Any) -> Any:
-    """``2*y/d - (r/d)*r/s`` with ``s = sqrt(1 + (r/d)**2)`` is ``d*(s - 1)**2/s``."""
-    square = np.square(r / d)
-    s = np.sqrt(1 + square)
-    return d * np.square(square / (1 + s)) / s
+    """``2*y/d - r**2/h`` with ``h = hypot(d, r)`` is ``(h - d)**2/h``, also close to d = 0."""
+    h = np.hypot(d, r)
+    less = r / (h + d) * r
+    return less / h * less
 
 
 PSEUDO_HUBER = define(
     Map("PseudoHuber", functions=(sc.pseudo_huber,), domain=(Positive, Real),
         sympy=lambda d, r: d**2 * (sp.sqrt(1 + (r / d) ** 2) - 1),
-        rule=Partials(lambda y, d, r: (_pseudo_huber_slope(d, r), r / np.sqrt(1 + (r / d) ** 2)))),
+        rule=Partials(lambda y, d, r: (_pseudo_huber_slope(d, r), d / np.hypot(d, r) * r))),
     Code(Cython("pseudo_huber")),
     Evidence(samples=((0.5, 2), (0.2, 3)), ulp=16.0),
 )  # fmt: skip
