@@ -657,3 +657,48 @@ def test_a_folder_that_is_gone(
     folder.rmdir()
     assert main(["show", "no_such_module:f"]) == 2
     assert "No module named 'no_such_module'" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- bisect
+
+
+@pytest.mark.slow
+def test_bisect_finds_the_pass_at_fault(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Here it is a loop over a short axis, which is to stay one."""
+    script = tmp_path / "wrong.py"
+    script.write_text(
+        "import sys, numpy as np, symgrad as sg\n"
+        "from symgrad._core.pipeline import legal\n"
+        "f = sg.compile(lambda x: np.sum(x**2, axis=1), dynamic=False)\n"
+        "sys.exit(len(legal(f.program(np.ones((9, 3)))).steps) > 3)\n"
+    )
+    assert main(["bisect", str(script)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("the script passes without `unroll`: short axes of fixed length")
+    assert out.count("\n") == 1
+
+
+SUSPECTS = "import os, sys; off = os.environ['SYMGRAD_WITHOUT'].split(',');"
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "says"),
+    [
+        ("sys.exit(0)", 1, "the script passes; it is to exit"),
+        ("sys.exit(3)", 1, "none of them is at fault"),
+        ("sys.exit(not {'cut', 'fuse'} <= set(off))", 0, "only without all of `cut`, `fuse`"),
+        ("sys.exit(not {'cut', 'fuse'} & set(off))", 0, "without `fuse`: elementwise steps"),
+    ],
+)
+def test_bisect_says_what_it_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, status: int, says: str
+) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SUSPECTS + code)
+    assert main(["bisect", str(script)]) == status
+    assert says in capsys.readouterr().out
+
+
+def test_bisect_needs_a_script(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bisect"]) == 2
+    assert "which script is to be run" in capsys.readouterr().err

@@ -18,6 +18,7 @@ from functools import partial
 from typing import NamedTuple
 
 from .base.state import now
+from .base.switches import is_on
 from .control import all_of, lockstep, rerolled, tidy, with_one_body
 from .graph import Node, checked, shared
 from .lowering import (
@@ -79,13 +80,18 @@ def join(roots: Roots) -> Roots:
     return Roots(roots.outputs, all_of(roots.conditions))
 
 
+def simplify(roots: Roots) -> Roots:
+    """Apply the rules to the whole graph."""
+    return each(rewrite)(roots) if is_on("rewrite") else roots
+
+
 #: From the traced graph to the program.
 SIMPLIFYING = (
     Pass("share", "Shared: equal steps are one", share),
     Pass("roll", "Rolled: what Python has written out is loops", each(rerolled)),
     Pass("one body", "Shared: loops equal but for numbers have one body", each(with_one_body)),
     Pass("join", "Joined: neighbouring conditions are one", join),
-    Pass("rewrite", "Rewritten", each(rewrite)),
+    Pass("rewrite", "Rewritten", simplify),
     Pass("tidy", "Tidied: loops and branches without what nobody uses", each(tidy)),
 )
 

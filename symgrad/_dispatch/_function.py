@@ -27,6 +27,7 @@ from .._core.base.pickling import Travels
 from .._core.base.signals import delivering, foreseen
 from .._core.base.sizes import Size
 from .._core.base.state import PLAIN, now, within
+from .._core.base.switches import is_on
 from .._core.graph import Node, apart, warn_user
 from .._core.program import Program, concrete
 from .._core.runtime import MISS, structures
@@ -387,7 +388,8 @@ class Function(Foreign, Travels, Generic[P, R]):
             try:
                 said: list[tuple[str, type[Warning]]] = Unsaid() if captures.way.rolled else []
                 doing = f"tracing {getattr(self, '__name__', 'a function')}"
-                limit = Limit() if self._loops and captures.can_roll() else None
+                rolls = self._loops and is_on("long loops") and captures.can_roll()
+                limit = Limit() if rolls else None
                 with within(said=said, limit=limit), told_if_slow(doing):
                     found = self._specialize(call, given, captures, kernel, frozen)
                 found.said += [x for x in said if x[1] is not SlowWarning]
@@ -499,7 +501,9 @@ class Function(Foreign, Travels, Generic[P, R]):
         if signature.generators:  # whose numbers are no arguments of the user's function
             return None
         words = words_of(self, signature, names) if self._cache and self.rounding is None else None
-        return None if words is None else Recall([*words, str(self._parallel), str(sized)])
+        if words is None or not is_on("recall"):
+            return None
+        return Recall([*words, str(self._parallel), str(sized)])
 
     @property
     def _body_function(self) -> Callable[..., Any]:

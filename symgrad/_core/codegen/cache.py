@@ -25,6 +25,7 @@ from ...errors import DataError
 from ..base.platform import pretended, register_at_fork
 from ..base.signals import foreseen, tolerating
 from ..base.state import now
+from ..base.switches import left_out
 from ..graph import Constant
 from ..lowering import constant_symbol
 from ..op import registry
@@ -149,7 +150,7 @@ def _key(*parts: str) -> str:
     common = (
         str(FORMAT), llvmlite.__version__, np.__version__, scipy.__version__,
         str(llvm.llvm_version_info), sys.version, _machine(), _c_library(),
-        str(structures.FAULT), pretended(),
+        str(structures.FAULT), pretended(), left_out(),
     )  # fmt: skip
     return hashlib.sha256("\0".join((*common, *parts)).encode()).hexdigest()[:40]
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..base.sizes import Dimension, as_dim, as_size
 from ..base.state import at, now
+from ..base.switches import is_on
 from ..graph import Constant, Literal, Node, element_count, rebuilt, remade, topological
 from ..op import Map
 from ..ops import ASSEMBLE, SLICE
@@ -53,7 +54,7 @@ def in_arrays(outputs: Sequence[Node]) -> list[Node]:
     Not where rounding is promised: NumPy's functions of arrays need not round as those of numbers.
     """
     found, order = list(outputs), topological(outputs)
-    if now().promised:
+    if now().promised or not is_on("arrays"):
         return found
     wide = [n for n in order if n.op in (ASSEMBLE, UPDATE) and len(n.operands) >= LEAST]
     sums = Sums(order, outputs)

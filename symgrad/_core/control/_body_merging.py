@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from ..base.state import now
+from ..base.switches import is_on
 from ..graph import (
     Body,
     Input,
@@ -31,7 +32,7 @@ def with_one_body(outputs: Sequence[Node]) -> list[Node]:
     """Return ``outputs`` with one body for loops whose bodies differ in numbers alone."""
     found = list(outputs)
     loops = [node for node in topological(found) if node.op.kind == "loop"]
-    if len(loops) < 2 or now().promised:
+    if len(loops) < 2 or now().promised or not is_on("one body"):
         return found
     forms = _Forms()
     groups: dict[object, list[Node]] = {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..base.state import within
+from ..base.switches import is_on
 from ..graph import Body, Literal, Node, apply, rebuilt, remade, topological
 from ..op import PROJECTIONS, Bodied
 from ..rewrite import rewrite
@@ -22,7 +23,9 @@ from ._fields import Branch, Loop, pick, project
 def tidy(outputs: Sequence[Node]) -> list[Node]:
     """Return ``outputs`` without superfluous loops, results and branches."""
     found = list(outputs)
-    if not any(isinstance(kind.op, Bodied) for kind in {type(n) for n in topological(found)}):
+    if not is_on("tidy") or not any(
+        isinstance(kind.op, Bodied) for kind in {type(n) for n in topological(found)}
+    ):
         return found
     found = rewrite(inlined(found))
     return prune(merge(found))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.state import within
+from ..base.switches import is_on
 from ..graph import Node, apply
 from ..ops import ASSEMBLE, RESHAPE, SLICE, TRANSPOSE
 from ..trace import Traced, as_node, bind_nodes
@@ -150,6 +151,8 @@ def _run(run: list[_Part]) -> tuple[Node, Any]:
 
 def all_of(conditions: Sequence[Node]) -> list[Node]:
     """Return conditions with neighbouring elements of one array as one condition."""
+    if not is_on("join"):
+        return list(conditions)
     parts = [_part(x, ((k, 1, None),), (len(conditions),)) for k, x in enumerate(conditions)]
     found = []
     for run in _runs(parts):

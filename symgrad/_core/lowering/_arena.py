@@ -11,6 +11,7 @@ from typing import Any
 import sympy as sp
 
 from ..base.sizes import Dimension, as_expr
+from ..base.switches import is_on
 from ..runtime import GIVE, TAKE
 from ._emitter import LINE, Emitter, on_stack
 from ._llvm_module import Module
@@ -47,7 +48,7 @@ def assign(
         size = buffers[pointer]
         first, last = uses[pointer][0], uses[pointer][-1]
         pool = free.setdefault(size, [])
-        reusable = next((entry for entry in pool if entry[1] < first), None)
+        reusable = next((entry for entry in pool if entry[1] < first and is_on("reuse")), None)
         if reusable is not None:
             pool.remove(reusable)
             block = reusable[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..base.switches import is_on
 from ..control import Branch, Loop
 from ..graph import Body, Input, Literal, Node, topological
 from ..op import PROJECTIONS, Bodied
@@ -68,7 +69,7 @@ def lanes_of(loop: Loop) -> Lanes | None:
     """Return a loop over examples by lanes, None if a step is not one ``while_loop``."""
     nodes = topological(loop.body.outputs)
     inner = [n for n in nodes if n.op.kind == "loop" and Loop.of(n).cond is not None]
-    if len(inner) != 1:
+    if len(inner) != 1 or not is_on("lanes"):
         return None
     [node] = inner
     found = Loop.of(node)

@@ -25,6 +25,7 @@ import sympy as sp
 
 from ..base.fork_safety import cached_property
 from ..base.sizes import Dimension, Shape
+from ..base.switches import is_on
 from ..graph import Literal, Node, apply, rebuilt, remade, topological
 from ..op import registry
 from ..trace import bind_nodes
@@ -38,7 +39,7 @@ MOST_CELLS, MOST_STEPS = 32, 1200
 
 def cut(outputs: Sequence[Node], guards: Mapping[sp.Basic, bool]) -> list[Node]:
     """Return ``outputs`` with elementwise steps over assembled arrays cut at their borders."""
-    if not _has_borders(topological(outputs)):
+    if not is_on("cut") or not _has_borders(topological(outputs)):
         return list(outputs)
     outputs, margins = gathered(outputs)
     steps = _Steps(outputs, guards, margins)

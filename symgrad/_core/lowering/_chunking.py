@@ -13,6 +13,7 @@ from typing import Any
 import sympy as sp
 
 from ..base.sizes import as_expr, dim_product
+from ..base.switches import is_on
 from ..graph import Node
 from ..op import Placing
 from ..ops.movement import is_single
@@ -61,7 +62,7 @@ class Cut:
 def cut_of(nest: Nest) -> Cut | None:
     """Return how to cut a nest; None if it is small, or its steps must run in order."""
     loops = [k for k, extent in enumerate(nest.domain) if not is_single(extent)]
-    if not loops or _is_small(nest):
+    if not loops or _is_small(nest) or not is_on("chunks"):
         return None
     axis = loops[0]
     folds = tuple(r for r in map(describe, nest.reductions) if axis in r.axes)

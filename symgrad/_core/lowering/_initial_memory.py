@@ -13,6 +13,7 @@ from typing import Any
 import sympy as sp
 
 from ..base.sizes import as_expr, dim_product
+from ..base.switches import is_on
 from ..graph import Input, Node, viewed
 from ..op import PROJECTIONS, Placing, Scatter
 from ._fold import describe, folded_from, identity_of
@@ -38,7 +39,7 @@ def overwritten(plan: Plan, inputs: Sequence[Input], carries: int) -> dict[Node,
         For each node the number of its carry.
     """
     chains = {k: x for k in range(carries) if (x := _chain(plan, k, inputs[1 + k]))}
-    if not chains:
+    if not chains or not is_on("write over"):
         return {}
     inside = {n for chain in chains.values() for n, _ in chain}
     reads = [set(_read(task, plan, inside)) for task in plan.tasks]

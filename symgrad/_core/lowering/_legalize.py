@@ -19,6 +19,7 @@ import numpy as np
 
 from ..base.sizes import Shape
 from ..base.state import now
+from ..base.switches import is_on
 from ..graph import Literal, Node, apply, rebuilt, remade, topological
 from ..op import Bodied, Code, Composed, Cython, Instr, Placing, Reduce, Written, registry
 from ..ops.regions import Region, within
@@ -341,7 +342,7 @@ def _reshaped(node: Node, x: Node) -> Node | None:
 def direct(outputs: Sequence[Node]) -> list[Node]:
     """Return ``outputs`` with contractions of what transposes are made of."""
     nodes = topological(outputs)
-    if not any(n.op.kind == "contract" for n in nodes):
+    if not any(n.op.kind == "contract" for n in nodes) or not is_on("name axes"):
         return list(outputs)
     uses = Counter(x for n in nodes for x in n.operands)
     uses.update(outputs)

@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy as sp
 
+from ..base.switches import is_on
 from ..runtime import vector_width
 from ..runtime.interface import constant_text
 from ._function_merging import written_once
@@ -146,7 +147,9 @@ class Module:
         simd: Iterable[str] = self.definitions.values()
         if self.inlined > MOST_INLINED:
             simd = (text.replace("alwaysinline", "noinline", 1) for text in simd)
-        functions = list(written_once(self.functions, self.loops, self.attribute("noinline")))
+        functions = list(self.functions)
+        if is_on("merge"):
+            functions = list(written_once(functions, self.loops, self.attribute("noinline")))
         parts = [self.few, *self._tables(), *self.pointers.values(), *simd, *reversed(functions)]
         parts += self.declarations.values()
         parts += [f"attributes #{n} = {{ {text} }}" for text, n in self.attributes.items()]

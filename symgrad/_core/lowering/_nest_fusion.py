@@ -14,6 +14,7 @@ from typing import Any
 import sympy as sp
 
 from ..base.sizes import as_dim, as_expr, dim_product
+from ..base.switches import is_on
 from ..graph import Node
 from ..op import Placing
 from ._chunk_functions import dozens, share
@@ -52,7 +53,7 @@ def _target(task: Task, plan: Plan) -> tuple[Node, int, Any] | None:
     With it come the rank and the sizes of the nest: those that run together have as many rows,
     but for a border, and so the same work to share.
     """
-    if not isinstance(task, Nest) or task.reductions or not task.stores:
+    if not isinstance(task, Nest) or task.reductions or not task.stores or not is_on("together"):
         return None
     target = task.stores[0].target
     if target.op.kind != "scatter" or any(x in plan.stored for x in task.nodes):

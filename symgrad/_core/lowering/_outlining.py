@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..base.switches import is_on
 from ..control import Branch
 from ..control._fields import result, stand_ins
 from ..graph import Body, Input, Literal, Node, rebuilt, remade, topological
@@ -31,6 +32,8 @@ def called(
     What is computed of the same operands, values and derivatives, has most steps in common, and is
     one body. ``expand`` writes functions out.
     """
+    if not is_on("call"):
+        return list(outputs)
     together: dict[tuple[Node, ...], list[Node]] = {}
     for node in topological(outputs):
         if isinstance(Code.of(node.op).lower, Composed):

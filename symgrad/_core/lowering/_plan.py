@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..base.sizes import Shape
+from ..base.switches import is_on
 from ..graph import Constant, Input, Iota, Literal, Node, SizeOf, topological, viewed
 from ..op import PROJECTIONS, Bodied, Code, Instr, Intrinsic, Placing
 from ..program import Steps
@@ -152,6 +153,8 @@ class _Planner:
 
     def cheap(self, node: Node) -> bool:
         """Tell whether to compute ``node`` again wherever it is needed."""
+        if not is_on("recompute"):
+            return False
         if node.op.kind == "gather":
             return self.slides(node)
         if node.op.kind != "map" or not node.shape or weight(node) > CHEAP:
@@ -208,7 +211,7 @@ class _Planner:
 
     def nest(self, domain: Shape, earliest: int) -> int:
         """Return the first nest over ``domain`` from task ``earliest`` on; make one if none."""
-        candidates = self.nests.setdefault(domain, [])
+        candidates = self.nests.setdefault(domain, []) if is_on("fuse") else []
         for k in [k for k in candidates[-8:] if k >= earliest]:
             task = self.tasks[k]
             assert isinstance(task, Nest)

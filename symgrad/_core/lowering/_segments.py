@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ..base.switches import is_on
 from ._chains import Chains
 from ._emitter import INDEPENDENT
 
@@ -64,7 +65,7 @@ def segments(lines: Sequence[str], marks: Sequence[int], index: str, start: str)
     body = _Body(lines, index)
     chains = Chains(lines, body.uses, body.defined, body.crossing())
     cuts = sorted({*chains.cuts(marks), *chains.around(marks)})
-    return body.cut([0, *cuts, len(lines)], start) if cuts else None
+    return body.cut([0, *cuts, len(lines)], start) if cuts and is_on("segments") else None
 
 
 class _Body:

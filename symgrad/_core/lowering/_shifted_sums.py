@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..base.switches import is_on
 from ..graph import Literal, Node, apply, rebuilt, remade, topological
 from ..op import registry
 from ..trace import bind_nodes
@@ -63,7 +64,7 @@ def gathered(outputs: Sequence[Node]) -> tuple[Sequence[Node], frozenset[Node]]:
     """Return ``outputs`` with sums of shifted parts read from arrays with margins, and these."""
     nodes = topological(outputs)
     chosen = {n for n in nodes if reads_better(n) and _near(n)}
-    if not chosen:
+    if not chosen or not is_on("shift"):
         return outputs, frozenset()
     narrow = _narrowed(nodes, outputs)
     margins: set[Node] = set()

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..base.sizes import Shape
 from ..base.state import at, within
+from ..base.switches import is_on
 from ..graph import Literal, Node, apply, rebuilt, remade, topological
 from ..op import Code, Libm, Placing, Reduce
 from ..rewrite import rewrite
@@ -52,7 +53,7 @@ def unrolls(outputs: Sequence[Node]) -> bool:
     """Tell whether numbers of the prepared graph may be elements of arrays with short axes."""
     order = topological(outputs)
     most = short_up_to(order)
-    return any(_short(n.shape, most) for n in order)
+    return is_on("unroll") and any(_short(n.shape, most) for n in order)
 
 
 def unroll(outputs: Sequence[Node]) -> list[Node]:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..base.sizes import as_expr, dim_expand
+from ..base.switches import is_on
 from ..graph import Literal, Node
 from ..op import Placing
 from ..ops.movement import is_single
@@ -85,7 +86,7 @@ def _even(node: Node) -> bool:
 
 def windows(nest: Nest) -> dict[Node, list[Window]]:
     """Return the sums of a nest that go through windows, by their targets: one for each row."""
-    if not nest.domain or is_single(nest.domain[-1]):
+    if not nest.domain or is_single(nest.domain[-1]) or not is_on("windows"):
         return {}
     index = index_over(nest.domain)
     targets: dict[Node, list[Store]] = {}

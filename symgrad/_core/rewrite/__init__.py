@@ -9,6 +9,7 @@ from typing import Any
 
 from ..base.fork_safety import cached_property
 from ..base.state import at, now, within
+from ..base.switches import is_on
 from ..graph import Literal, Node, also_compared, apply, topological
 from ..op import registry
 from ._cancellation import IDENTITIES, INDEX, Identity
@@ -221,4 +222,4 @@ def simplified() -> AbstractContextManager[None]:
     Later steps then have the simplified ones as operands. Simplified afterwards, one node at the
     beginning has all that follow it made anew.
     """
-    return within(simplify=simplifier())
+    return within(simplify=simplifier()) if is_on("simplify") else within()
