@@ -221,6 +221,12 @@ def some(pytestconfig: pytest.Config) -> Callable[..., Sequence[Any]]:
 
 
 @pytest.fixture
+def vector_math(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use SIMD mathematics, also where the tests run without."""
+    monkeypatch.setenv("SYMGRAD_VECTOR_MATH", "1")
+
+
+@pytest.fixture
 def no_kernels() -> Iterator[None]:
     """Let NumPy run the programs: the test is about derivatives, and kernels take time to make."""
     with sg.backend("numpy"):

@@ -69,6 +69,15 @@ class Layout:
         free = [name for name in names if name not in taken]
         return replace(self, targets=tuple(free[:arrays]))
 
+    @property
+    def has_objects(self) -> bool:
+        """Whether a part of the result is an object that Numba has no constant for."""
+        return _NO_CONSTANT in self.result
+
+    def with_none(self) -> Layout:
+        """Return the layout with None for such objects, for those who put them in themselves."""
+        return replace(self, result=self.result.replace(_NO_CONSTANT, "None"))
+
     def source(self) -> str:
         """Return the kernel's Python source.
 
@@ -77,7 +86,7 @@ class Layout:
         UnsupportedError
             If a part of the result is an object that Numba has no constant for.
         """
-        if _NO_CONSTANT in self.result:
+        if self.has_objects:
             raise UnsupportedError(
                 "a kernel returns arrays, numbers, booleans, text and None, and the function's "
                 "result has an object of another type. Write instead: a function that returns the "

@@ -113,7 +113,7 @@ class Specialization:
         self._lock = free_in_children(threading.RLock())
         self.entry: Entry | None = None
         self._function: Callable[..., Any] | None = None
-        self._kernels: dict[bool, Any] = {}
+        self._kernels: dict[tuple[bool, bool], Any] = {}
         self._by_arrays: Program | None = None
         self._unpack: tuple[Unpack | None] | None = None
         #: When it was looked for last, for dropping what is not.
@@ -245,11 +245,15 @@ class Specialization:
             self.recall.keep(self.graph, self.layout, entry)
         return entry, function
 
-    def kernel(self, into: bool) -> Any:
-        """Return the numba dispatcher; made when first asked for."""
-        if into not in self._kernels:
+    def kernel(self, into: bool, called: bool = False) -> Any:
+        """Return the numba dispatcher; made when first asked for.
+
+        One that calls go through (``called``) has None for objects among the results.
+        """
+        kind = into, called and self.layout.has_objects
+        if kind not in self._kernels:
             with self._lock:
-                if into not in self._kernels:
+                if kind not in self._kernels:
                     with undisturbed():  # imports numba, for longer than most functions compile
                         from ._kernel import make_kernel  # noqa: PLC0415
 
@@ -258,9 +262,10 @@ class Specialization:
                     sizes = tuple(n.dim is not None for n in self.admission.inputs)
                     code = replace(self.entry.code, origin=self._origin)
                     arrays = sum(leaf.ndim > 0 for leaf in code.outputs)
-                    layout = self.layout.into(arrays) if into else self.layout
-                    self._kernels[into] = make_kernel(code, layout, sizes, function, self.kinds)
-        return self._kernels[into]
+                    layout = self.layout.with_none() if called else self.layout
+                    layout = layout.into(arrays) if into else layout
+                    self._kernels[kind] = make_kernel(code, layout, sizes, function, self.kinds)
+        return self._kernels[kind]
 
     def _origin(self) -> tuple[Any, ...]:
         made_of = self.program, self.kinds, self.cache, self.promised
@@ -279,7 +284,7 @@ class Specialization:
 
     def _dispatched(self, leaves: Sequence[Any]) -> list[Any]:
         """Return the outputs that the dispatcher of :meth:`kernel` computes."""
-        kernel = self.kernel(into=False)
+        kernel = self.kernel(into=False, called=True)
         # Of what is baked in, only what can be asked is read.
         given: list[Any] = [leaf if can_ask(leaf) else None for leaf in leaves]
         for k in self.takes:

@@ -40,9 +40,7 @@ def run(options: argparse.Namespace) -> int:
         raise ArgumentError("which script is to be run? Give a file, or -m MODULE")
     out = Output()
     if _passes(script):
-        out.text(
-            "the script passes; it is to exit with a status other than 0 if a result is wrong"
-        )
+        out.text("the script passes; it is to exit with a status other than 0 if a result is wrong")
         return 1
     if not _passes(script, *SWITCHES):
         out.text("the script fails without any optimising pass, too: none of them is at fault")

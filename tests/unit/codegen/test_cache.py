@@ -222,6 +222,7 @@ def test_no_home_is_no_error(home: str, monkeypatch: pytest.MonkeyPatch) -> None
 # ---------------------------------------------------------------- the C library
 
 
+@pytest.mark.usefixtures("vector_math")
 @pytest.mark.skipif(not has_libmvec(), reason="no vector mathematics here")
 def test_code_that_calls_what_is_not_here_is_made_again(
     cache_dir: Path, monkeypatch: pytest.MonkeyPatch

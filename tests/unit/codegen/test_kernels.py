@@ -95,6 +95,7 @@ def key(function: Callable[..., Any], *args: Any, **options: Any) -> str:
     return _cache.cache_key(found.program, found.kinds)
 
 
+@pytest.mark.usefixtures("vector_math")
 def test_the_key_has_all_that_the_code_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
     def f(x: Any) -> Any:
         return np.sin(x) * 2.0

@@ -30,6 +30,7 @@ def test_functions_stand_after_their_callers() -> None:
     assert sum(name.endswith(".run") for name in names) == 3
 
 
+@pytest.mark.usefixtures("vector_math")
 def test_equal_work_is_sought_where_vectors_have_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of numbers there is none: what is equal is one step of the program."""
     asked, whole = [], _llvm._add_passes

@@ -243,6 +243,7 @@ def test_promised_bits_have_no_notes(cache_dir: Path) -> None:
     assert not notes(cache_dir)
 
 
+@pytest.mark.usefixtures("vector_math")
 def test_vector_mathematics_is_part_of_the_key(
     cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,10 @@ from symgrad._core.pipeline import lower
 from symgrad._core.runtime import _libraries
 from symgrad._core.runtime._libraries import has_libmvec, register_bytes, vector_width
 
-pytestmark = pytest.mark.skipif(not register_bytes(), reason="a CPU without fused multiply-add")
+pytestmark = [
+    pytest.mark.skipif(not register_bytes(), reason="a CPU without fused multiply-add"),
+    pytest.mark.usefixtures("vector_math"),
+]
 
 #: The exact function, NumPy's or SciPy's, and intervals: around the middle, and to the edges.
 REFERENCES: dict[

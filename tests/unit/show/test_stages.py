@@ -24,6 +24,7 @@ def shown(f: Any, *args: Any, **kwargs: Any) -> str:
     return page.getvalue()
 
 
+@pytest.mark.usefixtures("vector_math")
 def test_assembly() -> None:
     lines = shown(lambda x: np.sin(x), np.ones(5)).splitlines()
     assert any(line.strip().startswith("define internal void @task0.part(ptr") for line in lines)
