@@ -52,7 +52,7 @@ def unrolls(outputs: Sequence[Node]) -> bool:
     """Tell whether numbers of the prepared graph may be elements of arrays with short axes."""
     order = topological(outputs)
     most = short_up_to(order)
-    return any(_short(n.shape, most) for n in order)
+    return any(_short(shape, most) for shape in {n.shape for n in order})
 
 
 def unroll(outputs: Sequence[Node]) -> list[Node]:

@@ -57,8 +57,8 @@ def write_cholesky(r: Any) -> None:
     size = r.size(n)
 
     def row(i: str) -> None:
-        start = r.e.op(f"add i64 {r.e.op(f'mul i64 {i}, {size}')}, {r.e.op(f'add i64 {i}, 1')}")
-        rest = r.e.op(f"sub i64 {size}, {r.e.op(f'add i64 {i}, 1')}")
+        start = r.e.op("add", "i64", r.e.op("mul", "i64", i, size), r.e.op("add", "i64", i, "1"))
+        rest = r.e.op("sub", "i64", size, r.e.op("add", "i64", i, "1"))
         first = r.at(out, start)
         r.loop(rest, lambda j: r.put(r.filled(0.0), first, j))
 
@@ -130,11 +130,11 @@ def write_qr(r: Any) -> None:
 
     def transposed(i: str) -> None:
         def element(j: str) -> None:
-            place = r.e.op(f"add i64 {r.e.op(f'mul i64 {j}, {columns}')}, {i}")
-            inside = r.e.op(f"icmp sle i64 {j}, {i}")
-            both = f"{r.element} {r.get(matrix, place)}, {r.element} {r.filled(0.0)}"
-            target = r.e.op(f"add i64 {r.e.op(f'mul i64 {i}, {columns}')}, {j}")
-            r.put(r.e.op(f"select i1 {inside}, {both}"), below, target)
+            place = r.e.op("add", "i64", r.e.op("mul", "i64", j, columns), i)
+            inside = r.e.op("icmp sle", "i64", j, i)
+            given = r.get(matrix, place)
+            target = r.e.op("add", "i64", r.e.op("mul", "i64", i, columns), j)
+            r.put(r.e.select(inside, r.element, given, r.filled(0.0)), below, target)
 
         r.loop(columns, element)
 
@@ -216,8 +216,8 @@ def write_complement(r: Any) -> None:
     mi, ni, ld = r.integer(m), r.integer(n), r.leading(m)
 
     def place(pointer: str, row: str, width: Any, start: Any = 0) -> str:
-        first = r.e.op(f"mul i64 {row}, {r.size(width)}")
-        return str(r.at(pointer, r.e.op(f"add i64 {first}, {r.size(start)}")))
+        first = r.e.op("mul", "i64", row, r.size(width))
+        return str(r.at(pointer, r.e.op("add", "i64", first, r.size(start))))
 
     r.loop(r.size(m), lambda i: r.copy(place(matrix, i, m), place(a, i, n), n))
     r.call("gelqf", ni, mi, matrix, ld, tau, work, length, info)
@@ -318,9 +318,9 @@ def widen(r: Any, target: str, source: str, count: Any) -> None:
     """Write the copying of real numbers into complex ones."""
 
     def copy(i: str) -> None:
-        value = r.e.op(f"load {r.kind}, ptr {r.at(source, i, r.kind)}")
-        pair = f"insertvalue {r.element} {r.filled(0.0)}, {r.kind} {value}, 0"
-        r.put(r.e.op(pair), target, i)
+        value = r.e.load(r.kind, r.at(source, i, r.kind))
+        pair = r.e.put(r.element, r.filled(0.0), r.kind, value, 0)
+        r.put(pair, target, i)
 
     r.loop(r.size(count), copy)
 

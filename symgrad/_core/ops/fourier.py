@@ -48,12 +48,12 @@ def _factor(r: Any, n: Any, inverse: bool, norm: str) -> str:
     if norm != "ortho" and not _has_factor(inverse, norm):
         return str(r.number(1.0))
     with r.outside():
-        number = e.op(f"uitofp i64 {r.size(n)} to {kind}")
+        number = e.cast("uitofp", "i64", r.size(n), kind)
         if norm == "ortho":
             name = f"llvm.sqrt.f{8 * r.dtype.itemsize}"
             e.module.declare(name, kind, [kind])
-            number = e.op(f"call {kind} @{name}({kind} {number})")
-        return str(r.cell(kind, e.op(f"fdiv {kind} {r.constant(1.0)}, {number}")))
+            number = e.call(kind, f"@{name}", [f"{kind} {number}"])
+        return str(r.cell(kind, e.op("fdiv", kind, r.constant(1.0), number)))
 
 
 def _batched(op: Any, x: Any, result: Any, **params: Any) -> Any:

@@ -127,7 +127,11 @@ def _write_argsort(r: Any) -> None:
     name = f"argsort.{r.dtype.kind}.{r.kind}"
     text = text.replace(f"@argsort.{r.kind}", f"@{name}")
     r.e.module.helper(text)
-    r.e.line(f"call void @{name}(ptr {x}, ptr {out}, ptr {r.work(n, 'i64')}, i64 {r.size(n)})")
+    r.e.call(
+        "void",
+        f"@{name}",
+        [f"ptr {x}", f"ptr {out}", f"ptr {r.work(n, 'i64')}", f"i64 {r.size(n)}"],
+    )
 
 
 ARGSORT: ArrayOp = define(
