@@ -114,6 +114,11 @@ class Writer:
     def declare(self, *_: Any) -> None:
         """Nothing is declared: what C calls is in its standard headers."""
 
+    def helper(self, text: str) -> None:
+        """Refuse a function that is written for machine code only."""
+        name = text.partition("@")[2].partition("(")[0].partition(".")[0]
+        raise UnsupportedError(f"the code of {name} is for LLVM: it cannot be exported to C")
+
     def call_libm(self, name: str, dtype: Any, *values: str) -> str:
         """Call a function of <math.h>."""
         if name not in MATH:

@@ -1,8 +1,4 @@
-"""Writing LLVM IR as text: types, constants, calls, index arithmetic.
-
-The modules are small enough in kinds of instruction that text is the clearest form: it is
-what ``sg.show`` shows, it is fast to make, and LLVM's own parser checks it.
-"""
+"""Writing a function's instructions: types, constants, calls, index arithmetic."""
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ from ._routines import Call
 # ---------------------------------------------------------------- elementwise functions
 
 
-def _write_map(call: Any, ufunc: str, types: str, **_: Any) -> None:
+def _write_map(call: Call, ufunc: str, types: str, **_: Any) -> None:
     count = dim_product(tuple(call.shapes[-1]))
     call.ufunc_loop(ufunc_symbol(ufunc, types), call.pointers, (count,), _steps(call))
 
 
-def _steps(call: Any) -> list[int]:
+def _steps(call: Call) -> list[int]:
     """Return the strides of a loop, of which NumPy gives numbers 0: powers look for it."""
     *shapes, _ = call.shapes
     *given, result = call.dtypes
@@ -50,7 +50,7 @@ def _steps(call: Any) -> list[int]:
             result.itemsize]  # fmt: skip
 
 
-def _emit_number(e: Any, _: Any, *values: str, ufunc: str, types: str) -> str:
+def _emit_number(e: Emitter, _: Any, *values: str, ufunc: str, types: str) -> str:
     """Call the loop for one number, through a function of the module."""
     symbol = ufunc_symbol(ufunc, types)
     *given, result = (np.dtype(c) for c in types.replace("->", ""))
@@ -83,7 +83,7 @@ def _emit_number(e: Any, _: Any, *values: str, ufunc: str, types: str) -> str:
 # ---------------------------------------------------------------- sums
 
 
-def _write_sum(call: Any, axes: tuple[int, ...]) -> None:
+def _write_sum(call: Call, axes: tuple[int, ...]) -> None:
     """Add as ``np.add.reduce`` does: along the innermost axes first, the others in order."""
     merged: list[tuple[bool, Dimension]] = []  # neighbours of one kind are one axis for NumPy
     for k, size in enumerate(call.shapes[0]):
@@ -130,7 +130,7 @@ def _write_sum(call: Any, axes: tuple[int, ...]) -> None:
 # ---------------------------------------------------------------- matrix products
 
 
-def _write_product(call: Any, a: str, b: str, out: str) -> None:
+def _write_product(call: Call, a: str, b: str, out: str) -> None:
     swapped = matrix_product(a, b, out)
     parts = [(a, call.shapes[0], call.pointers[0]), (b, call.shapes[1], call.pointers[1])]
     if swapped:

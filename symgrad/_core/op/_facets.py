@@ -8,64 +8,11 @@ How a map op or a routine becomes machine code is one of the lowerings below.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
-
-import numpy as np
+from typing import Any, Self
 
 from ._kinds import Op
-
-
-class Library(Protocol):
-    """The functions that the code of an op calls."""
-
-    #: Names of those that are bound when the code is loaded.
-    symbols: set[str]
-
-    def declare(self, name: str, result: str, arguments: Iterable[str]) -> None:
-        """Declare a function of LLVM's."""
-
-    def helper(self, text: str) -> None:
-        """Add a function, in LLVM's notation, once."""
-
-
-class Builder(Protocol):
-    """What the machine code of an elementwise op is written with, one element at a time.
-
-    Values are names of LLVM registers, or constants.
-    """
-
-    @property
-    def module(self) -> Library:
-        """What knows the functions that are called."""
-
-    def type(self, dtype: np.dtype[Any]) -> str:
-        """Return LLVM's name of an element type."""
-
-    def const(self, value: float, dtype: np.dtype[Any]) -> str:
-        """Return a number as a constant of an element type."""
-
-    def op(self, opcode: str, kind: str, *operands: str | int) -> str:
-        """Append arithmetic or a comparison (``"icmp slt"``) on values of one type."""
-
-    def cast(self, opcode: str, source: str, value: str, kind: str) -> str:
-        """Append the conversion of a value of the type ``source``."""
-
-    def select(self, condition: str, kind: str, yes: str | int, no: str | int) -> str:
-        """Append the choice between two values of a type."""
-
-    def call(self, kind: str, function: str, arguments: Iterable[str]) -> str:
-        """Append a call of a function that gives a type; arguments stand behind their types."""
-
-    def entry(self, numbers: tuple[float, ...], place: str) -> str:
-        """Return the number at a place, an ``i64``, of a table of constants."""
-
-    def call_intrinsic(self, name: str, dtype: np.dtype[Any], *values: str) -> str:
-        """Call ``llvm.<name>`` on values of one type; return the result."""
-
-    def call_libm(self, name: str, dtype: np.dtype[Any], *values: str) -> str:
-        """Call a function of the C mathematics library, or its SIMD variant."""
 
 
 @dataclass(frozen=True)

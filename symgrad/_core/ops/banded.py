@@ -21,6 +21,7 @@ from ..op import (
     COUNT,
     FLAG,
     ArrayOp,
+    Call,
     Code,
     Composed,
     Evidence,
@@ -57,7 +58,7 @@ def band_factors(columns: Any, lower: int, upper: int) -> Any:
     return out
 
 
-def write_band_factors(r: Any, lower: int, upper: int) -> None:
+def write_band_factors(r: Call, lower: int, upper: int) -> None:
     """Write the steps or the call for one matrix; of pairs, the one for complex numbers."""
     columns, out = r.pointers
     n, given = r.shapes[0][:2]
@@ -144,7 +145,7 @@ def band_solution(factors: Any, b: Any, lower: int, upper: int, trans: bool) -> 
     return out
 
 
-def write_band_solution(r: Any, lower: int, upper: int, trans: bool) -> None:
+def write_band_solution(r: Call, lower: int, upper: int, trans: bool) -> None:
     """Write the steps or the call for one matrix; of pairs, the one for complex numbers."""
     factors, b, out = r.pointers
     k, n = r.shapes[1][:2]

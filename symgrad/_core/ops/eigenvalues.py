@@ -15,7 +15,19 @@ from typing import Any
 import numpy as np
 
 from ..base.scipy_names import lapack
-from ..op import ArrayOp, Code, Evidence, Exact, Products, Routine, Ties, Words, Written, define
+from ..op import (
+    ArrayOp,
+    Call,
+    Code,
+    Evidence,
+    Exact,
+    Products,
+    Routine,
+    Ties,
+    Words,
+    Written,
+    define,
+)
 from . import multiple_precision as exactly
 from .complex_factorizations import as_complex, as_pairs
 from .factorizations import any_tied, asked, asked_apart, gaps, moved_apart, tied
@@ -46,7 +58,7 @@ def general_eigen_pairs(a: Any) -> Any:
     return as_pairs(out)
 
 
-def _copied(r: Any, a: str) -> tuple[str, str]:
+def _copied(r: Call, a: str) -> tuple[str, str]:
     """Write the copying of a matrix, zeros instead of one that is not finite: LAPACK prints.
 
     Returned are the copy and whether the matrix is not finite.
@@ -71,7 +83,7 @@ def _copied(r: Any, a: str) -> tuple[str, str]:
     return matrix, bad
 
 
-def _spoil(r: Any, info: str, bad: str, out: str, count: Any) -> None:
+def _spoil(r: Call, info: str, bad: str, out: str, count: Any) -> None:
     """Write the filling with nan if LAPACK failed or was not asked."""
     e = r.e
     failed = e.load("i32", info)
@@ -79,7 +91,7 @@ def _spoil(r: Any, info: str, bad: str, out: str, count: Any) -> None:
     r.spoil(info, out, count)
 
 
-def _write_complex(r: Any) -> None:
+def _write_complex(r: Call) -> None:
     a, out = r.pointers
     n = r.shapes[0][0]
     info = r.cell("i32", "0")
@@ -90,7 +102,7 @@ def _write_complex(r: Any) -> None:
     _spoil(r, info, bad, out, n * n + n)
 
 
-def _write_real(r: Any) -> None:
+def _write_real(r: Call) -> None:
     a, out = r.pointers
     n = r.shapes[0][0]
     info = r.cell("i32", "0")

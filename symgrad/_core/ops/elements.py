@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+from ..op import Call
 
 #: The register of a real number; those of a complex one's real and imaginary part.
 Element = tuple[str, ...]
@@ -12,7 +13,7 @@ Element = tuple[str, ...]
 class Elements:
     """What steps of a routine on elements are written with, by its :class:`Call`."""
 
-    def __init__(self, r: Any) -> None:
+    def __init__(self, r: Call) -> None:
         self.r, self.e = r, r.e
         self.zero = self.real(0.0)
 

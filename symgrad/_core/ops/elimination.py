@@ -21,6 +21,7 @@ import numpy as np
 import sympy as sp
 
 from ..base.scipy_names import blas
+from ..op import Call
 
 Rows = list[list[Any]]
 
@@ -146,7 +147,7 @@ def substituted(a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
     return np.concatenate(parts)
 
 
-def write_substitution(r: Any, a: str, out: str, lower: bool, trans: bool, unit: bool) -> None:
+def write_substitution(r: Call, a: str, out: str, lower: bool, trans: bool, unit: bool) -> None:
     """Write the calls that solve for the rows of the result in place."""
     e, (k, n) = r.e, r.shapes[-1][:2]
     # LAPACK reads rows as columns: what it sees is transposed.

@@ -17,7 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from ..op import ArrayOp, Code, Evidence, Exact, Products, Routine, Ties, Words, Written, define
+from ..op import (
+    ArrayOp,
+    Call,
+    Code,
+    Evidence,
+    Exact,
+    Products,
+    Routine,
+    Ties,
+    Words,
+    Written,
+    define,
+)
 from . import elimination
 from . import multiple_precision as exactly
 from .linear import (
@@ -47,7 +59,7 @@ def cholesky_factor(a: Any) -> Any:
     return out
 
 
-def write_cholesky(r: Any) -> None:
+def write_cholesky(r: Call) -> None:
     """Write the call for one matrix; of pairs, the one for complex numbers."""
     a, out = r.pointers
     n = r.shapes[0][0]
@@ -115,7 +127,7 @@ def qr_factors(a: Any) -> Any:
     return np.concatenate([q, np.swapaxes(r, -1, -2)], axis=-2)
 
 
-def write_qr(r: Any) -> None:
+def write_qr(r: Call) -> None:
     """Write the calls for one matrix; of pairs, those for complex numbers."""
     # A.T = L Q' in columns is A = Q R in rows, with Q' in columns the Q in rows.
     a, out = r.pointers
@@ -207,7 +219,7 @@ def orthogonal_complement(a: Any) -> Any:
     return np.linalg.qr(a, mode="complete")[0][..., a.shape[-1] :]
 
 
-def write_complement(r: Any) -> None:
+def write_complement(r: Call) -> None:
     """Write the calls for one matrix, as :func:`write_qr`, with room for all rows of Q'."""
     a, out = r.pointers
     m, n = r.shapes[0][:2]
@@ -294,14 +306,14 @@ def eigen_pairs(a: Any) -> Any:
     return np.concatenate([w[..., None, :], np.swapaxes(v, -1, -2)], axis=-2)
 
 
-def write_eigh(r: Any) -> None:
+def write_eigh(r: Call) -> None:
     """Write the call for one matrix; of pairs, the one for complex numbers."""
     a, out = r.pointers
     n = r.shapes[0][0]
     vectors, info = r.at(out, r.size(n)), r.cell("i32", "0")
     r.copy(vectors, a, n * n)
     count, whole = 1 + 6 * n + 2 * n * n, 3 + 5 * n
-    values, real = (r.work(n, r.kind), r.work(count, r.kind)) if r.pairs else (out, None)
+    values, real = (r.work(n, r.kind), r.work(count, r.kind)) if r.pairs else (out, "")
     work = [r.work(count), r.integer(count)]
     if r.pairs:
         work += [real, r.integer(count)]
@@ -314,7 +326,7 @@ def write_eigh(r: Any) -> None:
     r.spoil(info, out, n * n + n)
 
 
-def widen(r: Any, target: str, source: str, count: Any) -> None:
+def widen(r: Call, target: str, source: str, count: Any) -> None:
     """Write the copying of real numbers into complex ones."""
 
     def copy(i: str) -> None:

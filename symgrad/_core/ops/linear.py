@@ -25,6 +25,7 @@ from ..base.scipy_names import lapack
 from ..op import (
     FLAG,
     ArrayOp,
+    Call,
     Code,
     Composed,
     Evidence,
@@ -139,7 +140,7 @@ def lu_factors(a: Any) -> Any:
     return out
 
 
-def write_lu(r: Any) -> None:
+def write_lu(r: Call) -> None:
     """Write the steps or the call for one matrix; of pairs, the one for complex numbers."""
     a, out = r.pointers
     n = r.shapes[0][0]
@@ -221,7 +222,7 @@ def lu_solution(factors: Any, b: Any, trans: bool) -> Any:
     return out
 
 
-def write_solve(r: Any, trans: bool) -> None:
+def write_solve(r: Call, trans: bool) -> None:
     """Write the steps for one matrix; of pairs, those for complex numbers."""
     factors, b, out = r.pointers
     k, n = r.shapes[1][:2]
@@ -339,7 +340,7 @@ def triangular_solution(a: Any, b: Any, lower: bool, trans: bool, unit: bool) ->
     return out
 
 
-def write_triangular(r: Any, lower: bool, trans: bool, unit: bool) -> None:
+def write_triangular(r: Call, lower: bool, trans: bool, unit: bool) -> None:
     """Write the calls for one matrix; of pairs, those for complex numbers."""
     a, b, out = r.pointers
     k, n = r.shapes[1][:2]

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..op import Call
 from .elements import Element, Elements
 
 #: Up to so many multiplications a column, which are straight code.
 MOST = 40
 
 
-def is_narrow(r: Any, lower: int, upper: int, factors: bool) -> bool:
+def is_narrow(r: Call, lower: int, upper: int, factors: bool) -> bool:
     """Tell whether a band has so few diagonals.
 
     Complex factors are LAPACK's, which has them in three quarters of the time.
@@ -64,7 +65,7 @@ class Steps(Elements):
         ]
 
 
-def eliminate(r: Any, out: str, lower: int, upper: int) -> None:
+def eliminate(r: Call, out: str, lower: int, upper: int) -> None:
     """Factorise a band in place; its columns have room for what pivots fill in."""
     do, e = Steps(r), r.e
     size, high, wide = r.size(r.shapes[0][0]), lower + upper, 2 * lower + upper + 2
@@ -105,7 +106,7 @@ def eliminate(r: Any, out: str, lower: int, upper: int) -> None:
     r.loop(size, column)
 
 
-def substitute(r: Any, factors: str, out: str, lower: int, upper: int, trans: bool) -> None:
+def substitute(r: Call, factors: str, out: str, lower: int, upper: int, trans: bool) -> None:
     """Solve in place, for each row of the result."""
     do, e = Steps(r), r.e
     k, n = r.shapes[1][:2]

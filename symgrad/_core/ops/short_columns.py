@@ -8,9 +8,9 @@ rounding.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..base.sizes import Dimension
+from ..op import Call
 from .elements import Element, Elements
 
 #: Up to so many rows, and so many right-hand sides.
@@ -20,7 +20,9 @@ MOST, FEW = 40, 4
 WIDTH = 4
 
 
-def where_short(r: Any, n: Dimension, own: Callable[[], None], library: Callable[[], None]) -> None:
+def where_short(
+    r: Call, n: Dimension, own: Callable[[], None], library: Callable[[], None]
+) -> None:
     """Write own code for short columns, and the library's call for others."""
     if own is library or (isinstance(n, int) and n > MOST):
         library()
@@ -36,7 +38,7 @@ def where_short(r: Any, n: Dimension, own: Callable[[], None], library: Callable
 class Columns(Elements):
     """Columns of one length, one behind the other."""
 
-    def __init__(self, r: Any, pointer: str, n: Dimension) -> None:
+    def __init__(self, r: Call, pointer: str, n: Dimension) -> None:
         super().__init__(r)
         self.pointer, self.size = pointer, r.size(n)
         self.length = WIDTH * (2 if r.pairs else 1)
@@ -115,7 +117,7 @@ class Columns(Elements):
         return self.load(total)
 
 
-def eliminate(r: Any, out: str, n: Dimension) -> None:
+def eliminate(r: Call, out: str, n: Dimension) -> None:
     """Factorise in place; behind the columns is how far below each row its pivot was."""
     do, e = Columns(r, out, n), r.e
     size, exchanges = do.size, do.column(do.size)
@@ -164,7 +166,7 @@ def eliminate(r: Any, out: str, n: Dimension) -> None:
     r.loop(size, step)
 
 
-def substitute(r: Any, factors: str, out: str, trans: bool) -> None:
+def substitute(r: Call, factors: str, out: str, trans: bool) -> None:
     """Solve in place for each row of the result, whose elements are exchanged elsewhere."""
     e, (k, n) = r.e, r.shapes[1][:2]
     do = Columns(r, factors, n)

@@ -17,6 +17,7 @@ from ..base.sizes import as_dim
 from ..op import (
     FLAG,
     ArrayOp,
+    Call,
     Code,
     Composed,
     Evidence,
@@ -55,7 +56,7 @@ def singular_parts(a: Any, full: bool = False) -> Any:
     return np.concatenate([sides[0], s, sides[1]], axis=-1)
 
 
-def write_svd(r: Any, wide: bool, full: bool) -> None:
+def write_svd(r: Call, wide: bool, full: bool) -> None:
     """Write the call for one matrix; of pairs, the one for complex numbers."""
     # LAPACK sees the transpose: U and V change places.
     a, out = r.pointers
@@ -79,7 +80,7 @@ def write_svd(r: Any, wide: bool, full: bool) -> None:
     r.spoil(info, out, m * columns + k + n * rows)
 
 
-def _write_identity(r: Any, k: Any, target: str, size: Any) -> None:
+def _write_identity(r: Call, k: Any, target: str, size: Any) -> None:
     """Write the identity in place of vectors if there are no values: LAPACK writes nothing."""
     e, order = r.e, r.size(size)
     none = e.op("icmp eq", "i64", r.size(k), "0")

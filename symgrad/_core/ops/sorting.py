@@ -6,11 +6,9 @@ the derivative of a sorted array is the derivative of the elements it consists o
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..op import ArrayOp, Code, Evidence, Exact, NoRule, Routine, Words, Written, define
+from ..op import ArrayOp, Call, Code, Evidence, Exact, NoRule, Routine, Words, Written, define
 from . import complex_order
 from . import multiple_precision as exactly
 from .linear import batched_alike, no_formula
@@ -120,7 +118,7 @@ _LATER = {
 }  # fmt: skip
 
 
-def _write_argsort(r: Any) -> None:
+def _write_argsort(r: Call) -> None:
     x, out = r.pointers
     n = r.shapes[0][0]
     text = _MERGE.replace("LESS", _LATER[r.dtype.kind]).replace("KIND", r.kind)
