@@ -35,7 +35,7 @@ CROSSING, GAIN = 2, 0.2
 #: A loop of its own for a function of one number is worth it beside so many instructions.
 WORTH = 150
 
-#: What the names of SciPy's functions begin with.
+#: The beginning of the names of SciPy's functions.
 _SCALAR = "@symgrad.scipy."
 
 

@@ -1,8 +1,8 @@
 """Functions between the plan and LLVM's text: instructions as data.
 
-Whoever writes code makes instructions, the passes over it (segments, chains, merging) read their
-opcodes, types and operands, and the text is printed once, when the module is done. Under
-``SYMGRAD_CHECK=1`` :func:`check` holds each function against the laws of the form before that.
+The emitter appends instructions; the passes over them (segments, chains, merging) read opcodes,
+types and operands; the text is printed once, when the module is done. Under ``SYMGRAD_CHECK=1``
+:func:`check` holds each function against the laws of the form before that.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Instruction(NamedTuple):
     types:
         The types of the operands where they are not all ``type``.
     more:
-        What follows in the text: attributes and metadata.
+        Attributes and metadata, which follow in the text.
     """
 
     result: str
@@ -180,7 +180,7 @@ class Function:
     Attributes
     ----------
     name:
-        What it is called, without ``@``.
+        Its name, without ``@``.
     parameters:
         Registers behind their types and attributes, ``"ptr noalias %in0"``.
     body:

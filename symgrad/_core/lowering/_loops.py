@@ -29,7 +29,7 @@ FEW = range(9, 129)
 #: behind it, have added to the elements that they share.
 JOINED = "%joined"
 
-#: What runs at the start and at the end of each block of an innermost loop.
+#: The instructions at the start and at the end of each block of an innermost loop.
 Block = tuple[list[Instruction], list[Instruction]]
 
 

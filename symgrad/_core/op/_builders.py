@@ -1,4 +1,4 @@
-"""What the code of ops is written with: instructions for one element, and calls of routines.
+"""Interfaces for writing the code of ops: instructions for one element, and calls of routines.
 
 These are the faces of what lowering has (``Emitter``, ``Call``), and C export (``Writer``).
 """
@@ -28,14 +28,14 @@ class Library(Protocol):
 
 
 class Builder(Protocol):
-    """What the machine code of an elementwise op is written with, one element at a time.
+    """A writer of the machine code of an elementwise op, one element at a time.
 
     Values are names of LLVM registers, or constants.
     """
 
     @property
     def module(self) -> Library:
-        """What knows the functions that are called."""
+        """The module, which knows the functions that are called."""
 
     def type(self, dtype: np.dtype[Any]) -> str:
         """Return LLVM's name of an element type."""
@@ -66,7 +66,7 @@ class Builder(Protocol):
 
 
 class Instructions(Builder, Protocol):
-    """What the machine code of a routine is written with: memory and blocks, too."""
+    """A writer of the machine code of a routine: memory and blocks beside elementwise code."""
 
     def alloca(self, kind: str, more: str = "") -> str:
         """Append memory in the function's frame; return the pointer to it."""
@@ -108,7 +108,7 @@ class Call(Protocol):
 
     @property
     def e(self) -> Instructions:
-        """What instructions are written with."""
+        """The writer of single instructions."""
 
     @property
     def width(self) -> int:

@@ -55,8 +55,7 @@ class Elements:
 
     def step(self, operation: str, a: str, b: str) -> str:
         """Return the register of an operation on two real numbers."""
-        found: str = self.e.op(operation, self.r.kind, a, b)
-        return found
+        return self.e.op(operation, self.r.kind, a, b)
 
     def add(self, a: Element, b: Element) -> Element:
         """Return ``a + b``."""

@@ -229,7 +229,7 @@ def write_complement(r: Call) -> None:
 
     def place(pointer: str, row: str, width: Any, start: Any = 0) -> str:
         first = r.e.op("mul", "i64", row, r.size(width))
-        return str(r.at(pointer, r.e.op("add", "i64", first, r.size(start))))
+        return r.at(pointer, r.e.op("add", "i64", first, r.size(start)))
 
     r.loop(r.size(m), lambda i: r.copy(place(matrix, i, m), place(a, i, n), n))
     r.call("gelqf", ni, mi, matrix, ld, tau, work, length, info)

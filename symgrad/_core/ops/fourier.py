@@ -46,14 +46,14 @@ def _factor(r: Call, n: Any, inverse: bool, norm: str) -> str:
     """Return a pointer to the factor for ``n`` points."""
     e, kind = r.e, r.kind
     if norm != "ortho" and not _has_factor(inverse, norm):
-        return str(r.number(1.0))
+        return r.number(1.0)
     with r.outside():
         number = e.cast("uitofp", "i64", r.size(n), kind)
         if norm == "ortho":
             name = f"llvm.sqrt.f{8 * r.dtype.itemsize}"
             e.module.declare(name, kind, [kind])
             number = e.call(kind, f"@{name}", [f"{kind} {number}"])
-        return str(r.cell(kind, e.op("fdiv", kind, r.constant(1.0), number)))
+        return r.cell(kind, e.op("fdiv", kind, r.constant(1.0), number))
 
 
 def _batched(op: Any, x: Any, result: Any, **params: Any) -> Any:

@@ -32,13 +32,11 @@ class Steps(Elements):
 
     def ahead(self, i: str, step: int) -> str:
         """Return an index some steps further."""
-        found: str = i if step == 0 else self.e.op("add", "i64", i, step)
-        return found
+        return i if step == 0 else self.e.op("add", "i64", i, step)
 
     def below(self, i: str, size: str) -> str:
         """Tell whether an index is in range."""
-        found: str = self.e.op("icmp slt", "i64", i, size)
-        return found
+        return self.e.op("icmp slt", "i64", i, size)
 
     def clamped(self, i: str, size: str) -> str:
         """Return an index, or the nearest in range."""
@@ -46,8 +44,7 @@ class Steps(Elements):
         self.e.module.declare("llvm.smax.i64", "i64", ["i64", "i64"])
         last = self.e.op("sub", "i64", size, "1")
         least = self.e.call("i64", "@llvm.smin.i64", [f"i64 {i}", f"i64 {last}"])
-        found: str = self.e.call("i64", "@llvm.smax.i64", [f"i64 {least}", "i64 0"])
-        return found
+        return self.e.call("i64", "@llvm.smax.i64", [f"i64 {least}", "i64 0"])
 
     def chosen(self, pivot: Sequence[str], x: Sequence[Element]) -> list[Element]:
         """Return elements after an exchange of the first with the one that is the pivot."""
@@ -113,8 +110,7 @@ def substitute(r: Call, factors: str, out: str, lower: int, upper: int, trans: b
     size, high, wide = r.size(n), lower + upper, 2 * lower + upper + 2
 
     def at(j: str) -> str:
-        found: str = r.at(factors, e.op("mul", "i64", j, wide))
-        return found
+        return r.at(factors, e.op("mul", "i64", j, wide))
 
     def sweep(x: str, count: int, step: int, column: Any) -> None:
         """Go over the columns, up or down, with the next ``count`` numbers in registers."""
@@ -122,8 +118,7 @@ def substitute(r: Call, factors: str, out: str, lower: int, upper: int, trans: b
         last = e.op("sub", "i64", size, "1")
 
         def begin(i: int) -> str:
-            found: str = do.ahead("0", i) if step > 0 else do.ahead(last, -i)
-            return found
+            return do.ahead("0", i) if step > 0 else do.ahead(last, -i)
 
         for i, cell in enumerate(cells):
             do.store(do.get(x, do.clamped(begin(i), size)), cell)

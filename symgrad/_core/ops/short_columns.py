@@ -46,8 +46,7 @@ class Columns(Elements):
 
     def column(self, j: str) -> str:
         """Return where a column begins."""
-        found: str = self.r.at(self.pointer, self.e.op("mul", "i64", j, self.size))
-        return found
+        return self.r.at(self.pointer, self.e.op("mul", "i64", j, self.size))
 
     def over(self, first: str, end: str, body: Callable[[str], None], step: int = 1) -> None:
         """Run ``body(i)`` from ``first`` on, below ``end``."""
@@ -79,8 +78,7 @@ class Columns(Elements):
 
     def steps(self, operation: str, *vectors: str) -> str:
         """Return the register of an operation on vectors."""
-        found: str = self.e.op(operation, self.vector, *vectors)
-        return found
+        return self.e.op(operation, self.vector, *vectors)
 
     def _repeated(self, number: str) -> str:
         """Return a vector of one number."""
@@ -92,8 +90,7 @@ class Columns(Elements):
         count = self.length // len(first)
         places = ", ".join(f"i32 {k + step * i}" for i in range(count) for k in first)
         lanes = f"<{self.length} x i32>"
-        found: str = self.e.shuffle(self.vector, a, b, lanes, f"<{places}>")
-        return found
+        return self.e.shuffle(self.vector, a, b, lanes, f"<{places}>")
 
     def subtract_each(self, y: str, x: str, factor: Element, first: str, end: str) -> None:
         """Do the same without vectors."""
