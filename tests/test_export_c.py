@@ -436,5 +436,7 @@ def test_what_c_does_not_have() -> None:
         sg.export_c(lambda x: special.jv(0.5, x), 1.5)
     with pytest.raises(UnsupportedError, match=f"Ellipk, made at {line}function of SciPy"):
         sg.export_c(lambda x: sg.fori_loop(0, 9, lambda i, c: special.ellipk(c), x), 0.5)
+    with pytest.raises(UnsupportedError, match="the code of gcd is for LLVM"):
+        sg.export_c(lambda k: np.lcm(k, 4), np.arange(1, 4))
     with pytest.raises(ArgumentError, match=r"write sg.export_c\(f, x\), not sg.export_c"):
         sg.export_c(3.0)  # type: ignore[arg-type]

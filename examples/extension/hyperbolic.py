@@ -47,9 +47,9 @@ def _code(builder: Builder, dtype: np.dtype[Any], x: str) -> str:
     kind = builder.type(dtype)
     one, two = builder.const(1.0, dtype), builder.const(2.0, dtype)
     size = builder.call_intrinsic("fabs", dtype, x)
-    e = builder.call_libm("exp", dtype, builder.op(f"fneg {kind} {size}"))
-    below = builder.op(f"fadd {kind} {one}, {builder.op(f'fmul {kind} {e}, {e}')}")
-    return builder.op(f"fdiv {kind} {builder.op(f'fmul {kind} {two}, {e}')}, {below}")
+    e = builder.call_libm("exp", dtype, builder.op("fneg", kind, size))
+    below = builder.op("fadd", kind, one, builder.op("fmul", kind, e, e))
+    return builder.op("fdiv", kind, builder.op("fmul", kind, two, e), below)
 
 
 SECH = define(

@@ -15,7 +15,19 @@ from sympy.printing.numpy import NumPyPrinter
 from .._core.base.argument_checks import as_items, as_text, shown
 from .._core.base.scipy_names import special
 from .._core.base.sizes import as_expr
-from .._core.op import Code, Composed, Emit, Evidence, Map, Op, Partials, Real, Words, registry
+from .._core.op import (
+    Builder,
+    Code,
+    Composed,
+    Emit,
+    Evidence,
+    Map,
+    Op,
+    Partials,
+    Real,
+    Words,
+    registry,
+)
 from .._core.op import define as define_op
 from .._core.runtime import bind_function
 from .._core.trace import evaluate
@@ -184,13 +196,13 @@ def _machine(
     symbol = f"symgrad.user.{name}.{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     bind_function(symbol, code.address, keep=code)
 
-    def emit(e: Any, dtype: np.dtype[Any], *values: str) -> str:
+    def emit(e: Builder, dtype: np.dtype[Any], *values: str) -> str:
         if dtype == np.float32:
-            values = tuple(e.op(f"fpext float {v} to double") for v in values)
+            values = tuple(e.cast("fpext", "float", v, "double") for v in values)
         e.module.symbols.add(symbol)
         e.module.declare(symbol, "double", ["double"] * count)
-        found = e.op(f"call double @{symbol}({', '.join(f'double {v}' for v in values)})")
-        return str(e.op(f"fptrunc double {found} to float") if dtype == np.float32 else found)
+        found = e.call("double", f"@{symbol}", (f"double {v}" for v in values))
+        return e.cast("fptrunc", "double", found, "float") if dtype == np.float32 else found
 
     # Numba's own ufunc, on plain arrays.
     ufunc = numba.vectorize([signature])(function.py_func)

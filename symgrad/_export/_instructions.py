@@ -8,8 +8,8 @@ no op needs a second record.
 from __future__ import annotations
 
 import math
-import re
 import struct
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -114,6 +114,11 @@ class Writer:
     def declare(self, *_: Any) -> None:
         """Nothing is declared: what C calls is in its standard headers."""
 
+    def helper(self, text: str) -> None:
+        """Refuse a function that is written for machine code only."""
+        name = text.partition("@")[2].partition("(")[0].partition(".")[0]
+        raise UnsupportedError(f"the code of {name} is for LLVM: it cannot be exported to C")
+
     def call_libm(self, name: str, dtype: Any, *values: str) -> str:
         """Call a function of <math.h>."""
         if name not in MATH:
@@ -132,9 +137,28 @@ class Writer:
             name = self.tables[numbers] = self.fresh("k")
         return self.token(f"{name}[{bare(self.text(place))}]")
 
-    def op(self, text: str, _type: str | None = None) -> str:
-        """Return a register with the value of an instruction, given as LLVM text."""
-        kind, expression = self.instruction(text)
+    def op(self, opcode: str, kind: str, *operands: str | int) -> str:
+        """Return a register with the value of arithmetic or a comparison."""
+        x, *more = (self.text(str(v)) for v in operands)
+        if opcode == "fneg":
+            return self._kept(_SIGNED[kind], f"(-{x})")
+        return self._kept(*self._binary(opcode.rpartition(" ")[2], kind, x, more[0]))
+
+    def select(self, condition: str, kind: str, yes: str | int, no: str | int) -> str:
+        """Return a register with one of two values."""
+        c, x, y = (self.text(str(v)) for v in (condition, yes, no))
+        return self._kept(_SIGNED[kind], f"({c} ? {bare(x)} : {bare(y)})")
+
+    def cast(self, opcode: str, source: str, value: str, kind: str) -> str:
+        """Return a register with a value that is converted."""
+        return self._kept(*self._converted(opcode, source, value, kind))
+
+    def call(self, kind: str, function: str, arguments: Iterable[str]) -> str:
+        """Return a register with the result of a function of LLVM's."""
+        return self._kept(*self._saturated(kind, function, *arguments))
+
+    def _kept(self, kind: str, expression: str) -> str:
+        """Return a register with the value of an expression."""
         if len(expression) > WIDTH:
             name = self.fresh("t")
             self.line(f"const {kind} {name} = {bare(expression)};")
@@ -142,25 +166,6 @@ class Writer:
         return self.token(expression)
 
     # ---------------------------------------------------------------- instructions
-
-    def instruction(self, text: str) -> tuple[str, str]:
-        """Return the C type and expression of an LLVM instruction."""
-        word, rest = text.split(" ", 1)
-        if word == "select":
-            condition, a, b = (part.split(" ", 1) for part in rest.split(", "))
-            c, x, y = (self.text(part[1]) for part in (condition, a, b))
-            return _SIGNED[a[0]], f"({c} ? {bare(x)} : {bare(y)})"
-        if word == "call":
-            return self._saturated(rest)
-        if match := re.fullmatch(r"(\S+) (\S+) to (\S+)", rest):
-            return self._converted(word, *match.groups())
-        if word in ("icmp", "fcmp"):
-            word, rest = rest.split(" ", 1)
-        kind, operands = rest.split(" ", 1)
-        x, *more = (self.text(v) for v in operands.split(", "))
-        if word == "fneg":
-            return _SIGNED[kind], f"(-{x})"
-        return self._binary(word, kind, x, more[0])
 
     def _binary(self, word: str, kind: str, x: str, y: str) -> tuple[str, str]:
         c = _SIGNED[kind]
@@ -196,13 +201,12 @@ class Writer:
             return c, f"(bool)({x} & 1)"
         return c, f"({c}){x}"
 
-    def _saturated(self, rest: str) -> tuple[str, str]:
-        """Conversion of a real number to a whole one, as LLVM's ``fptosi.sat`` does it."""
-        match = re.fullmatch(r"(\S+) @llvm\.fpto([su])i\.sat\.\S+\((\S+) (\S+)\)", rest)
-        if match is None:
-            raise UnsupportedError(f"C has no counterpart of {rest}")
-        kind, sign, _, value = match.groups()
-        bits, x = int(kind[1:]), self.text(value)
+    def _saturated(self, kind: str, function: str, *arguments: str) -> tuple[str, str]:
+        """Conversion of a real number to an integer, as LLVM's ``fptosi.sat`` does it."""
+        sign = next((s for s in "su" if function.startswith(f"@llvm.fpto{s}i.sat.")), None)
+        if sign is None:
+            raise UnsupportedError(f"C has no counterpart of {function[1:]}")
+        bits, x = int(kind[1:]), self.text(arguments[0].rpartition(" ")[2])
         stem = f"{'U' if sign == 'u' else ''}INT{bits}"
         low = "0" if sign == "u" else f"{stem}_MIN"
         c = f"{'u' if sign == 'u' else ''}int{bits}_t"
@@ -217,7 +221,7 @@ def map_text(writer: Writer, op: Op, dtypes: list[Any], values: list[str], param
     if isinstance(lower, Instr):
         text = getattr(lower, dtype.kind)
         if text is not None:
-            return writer.op(f"{text} {llvm_type(dtype)} {', '.join(values)}")
+            return writer.op(text, llvm_type(dtype), *values)
     if isinstance(lower, Intrinsic | Libm):
         return writer.call_libm(lower.name, dtype, *values)
     if isinstance(lower, Emit):

@@ -21,6 +21,7 @@ import numpy as np
 import sympy as sp
 
 from .._core.op import (
+    Builder,
     Code,
     Composed,
     Emit,
@@ -83,32 +84,32 @@ def fitted(x: Any, table: Any) -> Any:
     return row[0] + (row[1] + s * (odd + s * even))
 
 
-def _emit(e: Any, dtype: Any, x: str, table: str) -> str:
+def _emit(e: Builder, dtype: Any, x: str, table: str) -> str:
     low, width, rows = TABLES[table]
     terms = len(rows[0])
 
     def number(value: float) -> str:
-        return str(e.const(value, np.float64))
+        return e.const(value, np.float64)
 
     def real(word: str, a: str, b: str) -> str:
-        return str(e.op(f"{word} double {a}, {b}"))
+        return e.op(word, "double", a, b)
 
     def bounded(x: str, bound: float, word: str) -> str:
-        beyond = e.op(f"fcmp {word} double {x}, {number(bound)}")
-        return str(e.op(f"select i1 {beyond}, double {number(bound)}, double {x}"))
+        beyond = e.op(f"fcmp {word}", "double", x, number(bound))
+        return e.select(beyond, "double", number(bound), x)
 
     x = bounded(bounded(x, low, "olt"), low + width * len(rows), "ogt")
     place = real("fmul", real("fsub", x, number(low)), number(1 / width))
     e.module.declare("llvm.fptosi.sat.i64.f64", "i64", ["double"])
     place = bounded(place, len(rows) - 0.5, "ogt")
-    piece = e.op(f"call i64 @llvm.fptosi.sat.i64.f64(double {place})")
-    first = e.op(f"mul i64 {piece}, {terms}")
+    piece = e.call("i64", "@llvm.fptosi.sat.i64.f64", [f"double {place}"])
+    first = e.op("mul", "i64", piece, terms)
     numbers = tuple([c for row in rows for c in row])
 
     def entry(k: int) -> str:
-        return str(e.entry(numbers, e.op(f"add i64 {first}, {k}") if k else first))
+        return e.entry(numbers, e.op("add", "i64", first, k) if k else first)
 
-    steps = real("fmul", e.op(f"sitofp i64 {piece} to double"), number(width))
+    steps = real("fmul", e.cast("sitofp", "i64", piece, "double"), number(width))
     s = real("fsub", x, real("fadd", steps, number(low + 0.5 * width)))
     square = real("fmul", s, s)
     even, odd = entry(terms - 1), entry(terms - 2)

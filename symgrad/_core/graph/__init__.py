@@ -1,7 +1,7 @@
 """The graph: interned nodes, walks over them, the laws of a graph, and the checker."""
 
 from ._body import BODIES, BODY, RULE, Body, Rule, bodies, size_symbols, value_text
-from ._check import check, checked
+from ._check import check, checked, checking
 from ._interned import (
     also_compared,
     apart,

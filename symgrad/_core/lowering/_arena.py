@@ -13,7 +13,7 @@ import sympy as sp
 from ..base.sizes import Dimension, as_expr
 from ..base.switches import is_on
 from ..runtime import GIVE, TAKE
-from ._emitter import LINE, Emitter, on_stack
+from ._emitter import LINE, Emitter
 from ._llvm_module import Module
 
 #: Up to this many scalar slots live on the stack, more in the arena.
@@ -103,29 +103,29 @@ class Arena:
         With ``given`` the arena's memory is the caller's, at ``%arena``.
         """
         if 0 < self.slots <= STACK_SLOTS:
-            e.line(f"%slots = alloca [{self.slots} x i64], align 16")
+            e.alloca(f"[{self.slots} x i64]", ", align 16", name="%slots")
         for pointer, size in self.stack.items():
-            e.line(f"{pointer} = {on_stack(size)}")
+            e.on_stack(size, name=pointer)
         if not self.blocks:
             return ""
         offsets, total = ["0"], ""
         for size in self.blocks:
             # A multiple of 64 and 64 more: every block starts a cache line of its own.
-            padded = e.op(f"add i64 {e.index(as_expr(size))}, {2 * LINE - 1}")
-            rounded = e.op(f"and i64 {padded}, -{LINE}")
-            offsets.append(e.op(f"add i64 {offsets[-1]}, {rounded}"))
+            padded = e.op("add", "i64", e.index(as_expr(size)), 2 * LINE - 1)
+            rounded = e.op("and", "i64", padded, f"-{LINE}")
+            offsets.append(e.op("add", "i64", offsets[-1], rounded))
         if not given:
-            total = e.op(f"add i64 {offsets[-1]}, {LINE}")
-            e.line(f"%arena = call noalias ptr @{taken(e.module)}(i64 {total})")
-            e.line("%absent = icmp eq ptr %arena, null")
-            e.line("br i1 %absent, label %failed, label %begin")
-            e.lines[0].append("begin:")
-        address = e.op("ptrtoint ptr %arena to i64")
-        shifted = e.op(f"add i64 {address}, {LINE - 1}")
-        base = e.op(f"and i64 {shifted}, -{LINE}")
+            total = e.op("add", "i64", offsets[-1], LINE)
+            e.call("noalias ptr", f"@{taken(e.module)}", [f"i64 {total}"], name="%arena")
+            e.op("icmp eq", "ptr", "%arena", "null", name="%absent")
+            e.branch("%absent", "failed", "begin")
+            e.begin("begin")
+        address = e.cast("ptrtoint", "ptr", "%arena", "i64")
+        shifted = e.op("add", "i64", address, LINE - 1)
+        base = e.op("and", "i64", shifted, f"-{LINE}")
         for pointer, block in self.chosen.items():
-            position = e.op(f"add i64 {base}, {offsets[block]}")
-            e.line(f"{pointer} = inttoptr i64 {position} to ptr")
+            position = e.op("add", "i64", base, offsets[block])
+            e.cast("inttoptr", "i64", position, "ptr", name=pointer)
         return "" if given else total
 
 

@@ -23,7 +23,6 @@ from ..op import Code, Written
 from ..runtime import EXHAUSTED
 from ._batched_loops import LANES, Lanes, lanes_of, selects, side_by_side
 from ._chunk_functions import share
-from ._emitter import on_stack
 from ._loop_state import Lane, Row, bytes_of
 from ._loops import Frame
 from ._routines import in_memory
@@ -77,7 +76,7 @@ class _Part(Writer):
     def __init__(self, unit: Outer, name: str, node: Node, frame: Frame) -> None:
         super().__init__(unit, name, node, frame)
         frame.more = ("%begin", "%end")
-        self.e.line("%threads = add i64 0, 1")
+        self.e.op("add", "i64", "0", "1", name="%threads")
         self.total: list[tuple[str, Dimension]] = []
 
     # ---------------------------------------------------------------- memory
@@ -86,7 +85,7 @@ class _Part(Writer):
         """Return a pointer to memory that this part has for itself."""
         e, count = self.e, as_expr(size)
         if count.is_Integer and int(count) <= STACK:
-            return e.op(on_stack(count))
+            return e.on_stack(count)
         pointer = e.label("%own")
         self.total.append((pointer, count))
         return pointer
@@ -99,25 +98,25 @@ class _Part(Writer):
         offsets, end = [], "0"
         for _, count in self.total:
             offsets.append(end)
-            lines = e.op(f"add i64 {e.index(count)}, 63")
-            end = e.op(f"add i64 {end}, {e.op(f'and i64 {lines}, -64')}")
+            lines = e.op("add", "i64", e.index(count), "63")
+            end = e.op("add", "i64", end, e.op("and", "i64", lines, "-64"))
         e.module.declare("malloc", "noalias ptr", ["i64"])
         e.module.declare("free", "void", ["ptr"])
-        self.heap = e.op(f"call noalias ptr @malloc(i64 {end})")
-        none = e.op(f"icmp eq ptr {self.heap}, null")
-        e.line(f"br i1 {none}, label %exhausted, label %ready")
+        self.heap = e.call("noalias ptr", "@malloc", [f"i64 {end}"])
+        none = e.op("icmp eq", "ptr", self.heap, "null")
+        e.branch(none, "exhausted", "ready")
         self.label("exhausted")
-        e.line(f"store i32 {EXHAUSTED}, ptr {self.status}")
-        e.line("br label %finished")
+        e.store("i32", EXHAUSTED, self.status)
+        e.jump("finished")
         self.label("ready")
         for (pointer, _), offset in zip(self.total, offsets, strict=True):
-            e.line(f"{pointer} = getelementptr inbounds i8, ptr {self.heap}, i64 {offset}")
+            e.element("i8", self.heap, offset, name=pointer)
 
     def end(self) -> None:
         """Give the memory back, and end the function."""
         if self.total:
-            self.e.line(f"call void @free(ptr {self.heap})")
-            self.e.line("br label %finished")
+            self.e.call("void", "@free", [f"ptr {self.heap}"])
+            self.e.jump("finished")
             self.label("finished")
         self.finish()
 
@@ -139,7 +138,7 @@ class _Part(Writer):
             place = self.target(k)
             base = self.memory(bytes_of(out)) if place is None else place.pointer
             self.rows.append(Row(self, out.shape, out.dtype, base, idle=place is None))
-        self.results = self.e.op(f"alloca [{max(len(loop.body.outputs), 1)} x i64]")
+        self.results = self.e.alloca(f"[{max(len(loop.body.outputs), 1)} x i64]")
 
     def example(self, number: str) -> list[str]:
         """Return a body's arguments for an example."""
@@ -158,7 +157,7 @@ class _Part(Writer):
         e, self.outputs = self.e, loop.body.outputs
         run = self.function(f"{self.name}.one", loop.body)
         self.prepare(loop)
-        number = e.op("alloca i64")
+        number = e.alloca("i64")
         self.allocate()
         with e.counted(number, "%begin", "%end") as k:
             self.give(run, k)
@@ -174,22 +173,22 @@ class _Part(Writer):
         self.prepare(loop)
         given = [Lane(self, x, self.memory) for x in inputs[:elements]]
         found = [Lane(self, x, self.memory) for x in loop.body.outputs]
-        first, lane, count = (e.op("alloca i64") for _ in range(3))
-        last = e.op("sub i64 %end, 1")
+        first, lane, count = (e.alloca("i64") for _ in range(3))
+        last = e.op("sub", "i64", "%end", "1")
         self.allocate()
         with e.counted(first, "%begin", "%end", LANES) as group:
             with e.counted(lane, "0", LANES) as k:
                 # The last example again where there are no more.
-                number = e.least(e.op(f"add i64 {group}, {k}"), last)
-                e.line(f"store i64 {number}, ptr {count}")
+                number = e.least(e.op("add", "i64", group, k), last)
+                e.store("i64", number, count)
                 sources = [count, *(r.at(number) for r in self.elements)]
                 for x, source in zip(given, sources, strict=True):
                     x.spread(k, source)
             arguments = [f"ptr {x.pointer}" for x in given]
             self.call(run, [*arguments, *self.shared], [x.pointer for x in found], self.results)
-            some = e.least(e.op(f"sub i64 %end, {group}"), LANES)
+            some = e.least(e.op("sub", "i64", "%end", group), LANES)
             with e.counted(lane, "0", some) as k:
-                number = e.op(f"add i64 {group}, {k}")
+                number = e.op("add", "i64", group, k)
                 for x, row in zip(found, self.rows, strict=True):
                     if not row.idle:
                         x.move(row.at(number), False, x.at(k), True)
@@ -207,15 +206,15 @@ class _Part(Writer):
         carries = len(lanes.turn.outputs)
         self.lanes = [Lane(self, x, self.memory) for x in starts]
         news = [self.memory(as_expr(bytes_of(x))) for x in lanes.turn.outputs]
-        idle = e.op("alloca [1 x i64]")
-        firsts = e.op(f"alloca [{len(starts)} x i64]")
-        mask = e.op(f"alloca [{LANES} x i8], align 64")
-        examples = e.op(f"alloca [{LANES} x i64], align 64")
+        idle = e.alloca("[1 x i64]")
+        firsts = e.alloca(f"[{len(starts)} x i64]")
+        mask = e.alloca(f"[{LANES} x i8]", ", align 64")
+        examples = e.alloca(f"[{LANES} x i64]", ", align 64")
         following, live = self.cell("i64", "%begin"), self.cell("i64", "0")
-        lane, source = e.op("alloca i64"), e.op("alloca i64")
-        e.line(f"store [{LANES} x i8] zeroinitializer, ptr {mask}")
+        lane, source = e.alloca("i64"), e.alloca("i64")
+        e.store(f"[{LANES} x i8]", "zeroinitializer", mask)
         minus = "[" + ", ".join(["i64 -1"] * LANES) + "]"
-        e.line(f"store [{LANES} x i64] {minus}, ptr {examples}")
+        e.store(f"[{LANES} x i64]", minus, examples)
         self.allocate()
         place = {x: k for k, x in enumerate(loop.shared)}
         common = iter(self.shared[place[x]] for x in lanes.common)
@@ -224,44 +223,44 @@ class _Part(Writer):
         state = [f"ptr {x.pointer}" for x in self.lanes[:carries]]
 
         def at(cell: str, k: str, kind: str = "i64") -> str:
-            return e.op(f"getelementptr inbounds {kind}, ptr {cell}, i64 {k}")
+            return e.element(kind, cell, k)
 
         def has_example(k: str, how: str = "sge") -> str:  # whose number is from 0 on
-            number = e.op(f"load i64, ptr {at(examples, k)}")
-            return e.op(f"icmp {how} i64 {number}, 0")
+            number = e.load("i64", at(examples, k))
+            return e.op(f"icmp {how}", "i64", number, "0")
 
         def count(by: int) -> None:
-            before = e.op(f"load i64, ptr {live}")
-            e.line(f"store i64 {e.op(f'add i64 {before}, {by}')}, ptr {live}")
+            before = e.load("i64", live)
+            e.store("i64", e.op("add", "i64", before, by), live)
 
-        e.line("br label %refill")
+        e.jump("refill")
         self.label("turns")
         self.call(holds, [*state, *consts], [mask], idle)
-        bits = e.op(f"load <{LANES} x i8>, ptr {mask}")
-        ended = e.op(f"icmp eq <{LANES} x i8> {bits}, zeroinitializer")
-        some = e.op(f"bitcast <{LANES} x i1> {ended} to i{LANES}")
-        e.line(f"br i1 {e.op(f'icmp eq i{LANES} {some}, 0')}, label %turn, label %refill")
+        bits = e.load(f"<{LANES} x i8>", mask)
+        ended = e.op("icmp eq", f"<{LANES} x i8>", bits, "zeroinitializer")
+        some = e.cast("bitcast", f"<{LANES} x i1>", ended, f"i{LANES}")
+        e.branch(e.op("icmp eq", f"i{LANES}", some, "0"), "turn", "refill")
         self.label("turn")
         self.call(turn, ["i64 0", *state, *consts], news, idle)
         for x, new in zip(self.lanes, news, strict=False):
             self.copy(x.pointer, new, x.bytes)
-        e.line("br label %turns")
+        e.jump("turns")
 
         # Lanes whose example is done give its result and take the next one.
         self.label("refill")
         with e.counted(lane, "0", LANES) as k:
-            done = e.op(f"icmp eq i8 {e.op('load i8, ptr ' + at(mask, k, 'i8'))}, 0")
+            done = e.op("icmp eq", "i8", e.load("i8", at(mask, k, "i8")), "0")
             with self.where(done):
                 with self.where(has_example(k)):
-                    number = e.op(f"load i64, ptr {at(examples, k)}")
+                    number = e.load("i64", at(examples, k))
                     self.give(leave, number, [x.collected(k) for x in self.lanes[:carries]])
                     count(-1)
-                new = e.op(f"load i64, ptr {following}")
-                more = e.op(f"icmp slt i64 {new}, %end")
-                number = e.op(f"select i1 {more}, i64 {new}, i64 -1")
-                e.line(f"store i64 {number}, ptr {at(examples, k)}")
+                new = e.load("i64", following)
+                more = e.op("icmp slt", "i64", new, "%end")
+                number = e.select(more, "i64", new, "-1")
+                e.store("i64", number, at(examples, k))
                 with self.where(more):
-                    e.line(f"store i64 {e.op(f'add i64 {new}, 1')}, ptr {following}")
+                    e.store("i64", e.op("add", "i64", new, "1"), following)
                     count(1)
                     outs = [x.one for x in self.lanes if x.one]
                     self.call(enter, self.example(new), outs, firsts)
@@ -269,16 +268,16 @@ class _Part(Writer):
                         x.spread(k, x.one or at(firsts, str(j)))
 
         # Where no example is left, a lane repeats what another one does.
-        total = e.op(f"load i64, ptr {live}")
-        e.line(f"br i1 {e.op(f'icmp eq i64 {total}, 0')}, label %given, label %filled")
+        total = e.load("i64", live)
+        e.branch(e.op("icmp eq", "i64", total, "0"), "given", "filled")
         self.label("filled")
-        with self.where(e.op(f"icmp slt i64 {total}, {LANES}")):
+        with self.where(e.op("icmp slt", "i64", total, LANES)):
             with e.counted(lane, "0", LANES) as k, self.where(has_example(k)):
-                e.line(f"store i64 {k}, ptr {source}")
-            busy = e.op(f"load i64, ptr {source}")
+                e.store("i64", k, source)
+            busy = e.load("i64", source)
             with e.counted(lane, "0", LANES) as k, self.where(has_example(k, "slt")):
                 for x in self.lanes:
                     x.repeat(k, busy)
-        e.line("br label %turns")
+        e.jump("turns")
         self.label("given")
         self.end()

@@ -88,25 +88,25 @@ entry:
 columns:
   %j = phi i64 [ 0, %entry ], [ %j.next, %columns.end ]
   %left = sub i64 %n, %j
-  %width = call i64 @llvm.smin.i64(i64 %left, i64 SQUARE)
+  %width = call i64 @llvm.smin.i64(i64 %left, i64 $SQUARE)
   %skip = mul i64 %j, %bcs
-  %from = getelementptr KIND, ptr %b, i64 %skip
-  %to = getelementptr KIND, ptr %panel, i64 %j
+  %from = getelementptr $KIND, ptr %b, i64 %skip
+  %to = getelementptr $KIND, ptr %panel, i64 %j
   br label %steps
 steps:
   %i = phi i64 [ 0, %columns ], [ %i.next, %steps ]
   %rest = sub i64 %k, %i
-  %height = call i64 @llvm.smin.i64(i64 %rest, i64 SQUARE)
-  %from.i = getelementptr KIND, ptr %from, i64 %i
-  %below = mul i64 %i, COLUMNS
-  %to.i = getelementptr KIND, ptr %to, i64 %below
-  call void @flip(ptr %from.i, i64 %bcs, i64 %width, i64 %height, ptr %to.i, i64 COLUMNS,
+  %height = call i64 @llvm.smin.i64(i64 %rest, i64 $SQUARE)
+  %from.i = getelementptr $KIND, ptr %from, i64 %i
+  %below = mul i64 %i, $COLUMNS
+  %to.i = getelementptr $KIND, ptr %to, i64 %below
+  call void @flip(ptr %from.i, i64 %bcs, i64 %width, i64 %height, ptr %to.i, i64 $COLUMNS,
       i1 false)
-  %i.next = add i64 %i, SQUARE
+  %i.next = add i64 %i, $SQUARE
   %more.i = icmp slt i64 %i.next, %k
   br i1 %more.i, label %steps, label %columns.end
 columns.end:
-  %j.next = add i64 %j, SQUARE
+  %j.next = add i64 %j, $SQUARE
   %more.j = icmp slt i64 %j.next, %n
   br i1 %more.j, label %columns, label %done
 done:
@@ -117,8 +117,8 @@ done:
 define internal void @block(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b, i64 %brs,
     i64 %bcs, ptr %c, i64 %crs, i64 %ccs) #0 {
 entry:
-  %panel = alloca [PANEL x KIND], align 64
-  %tile = alloca [TILE x KIND], align 64
+  %panel = alloca [$PANEL x $KIND], align 64
+  %tile = alloca [$TILE x $KIND], align 64
   %lies = icmp eq i64 %bcs, 1
   %flat = icmp eq i64 %ccs, 1
   %none.m = icmp slt i64 %m, 1
@@ -128,60 +128,60 @@ entry:
 rows:
   %i0 = phi i64 [ 0, %entry ], [ %i0.next, %rows.end ]
   %i0.left = sub i64 %m, %i0
-  %height = call i64 @llvm.smin.i64(i64 %i0.left, i64 ROWS)
-  %stack.1 = add i64 %height, LASTROW
-  %stack = udiv i64 %stack.1, SQUARE
+  %height = call i64 @llvm.smin.i64(i64 %i0.left, i64 $ROWS)
+  %stack.1 = add i64 %height, $LASTROW
+  %stack = udiv i64 %stack.1, $SQUARE
   %each.1 = add i64 %height, %stack
   %each.2 = sub i64 %each.1, 1
   %each = udiv i64 %each.2, %stack ; rows of a tile: equal ones
   %a0.by = mul i64 %i0, %ars
-  %a0 = getelementptr KIND, ptr %a, i64 %a0.by
+  %a0 = getelementptr $KIND, ptr %a, i64 %a0.by
   %c0.by = mul i64 %i0, %crs
-  %c0 = getelementptr KIND, ptr %c, i64 %c0.by
+  %c0 = getelementptr $KIND, ptr %c, i64 %c0.by
   br label %steps
 steps:
   %k0 = phi i64 [ 0, %rows ], [ %k0.next, %steps.end ]
   %k0.left = sub i64 %k, %k0
-  %depth = call i64 @llvm.smin.i64(i64 %k0.left, i64 DEPTH)
+  %depth = call i64 @llvm.smin.i64(i64 %k0.left, i64 $DEPTH)
   %add = icmp sgt i64 %k0, 0
   %a1.by = mul i64 %k0, %acs
-  %a1 = getelementptr KIND, ptr %a0, i64 %a1.by
+  %a1 = getelementptr $KIND, ptr %a0, i64 %a1.by
   %b1.by = mul i64 %k0, %brs
-  %b1 = getelementptr KIND, ptr %b, i64 %b1.by
+  %b1 = getelementptr $KIND, ptr %b, i64 %b1.by
   %empty = icmp slt i64 %depth, 1
   %there = or i1 %lies, %empty
   br label %columns
 columns:
   %j0 = phi i64 [ 0, %steps ], [ %j0.next, %columns.end ]
   %j0.left = sub i64 %n, %j0
-  %width = call i64 @llvm.smin.i64(i64 %j0.left, i64 COLUMNS)
+  %width = call i64 @llvm.smin.i64(i64 %j0.left, i64 $COLUMNS)
   %width.1 = sub i64 %width, 1
-  %vectors = udiv i64 %width.1, LANES ; one less
-  %before = mul i64 %vectors, LANES
+  %vectors = udiv i64 %width.1, $LANES ; one less
+  %before = mul i64 %vectors, $LANES
   %lanes = sub i64 %width, %before
   %b2.by = mul i64 %j0, %bcs
-  %b2 = getelementptr KIND, ptr %b1, i64 %b2.by
+  %b2 = getelementptr $KIND, ptr %b1, i64 %b2.by
   %c2.by = mul i64 %j0, %ccs
-  %c2 = getelementptr KIND, ptr %c0, i64 %c2.by
+  %c2 = getelementptr $KIND, ptr %c0, i64 %c2.by
   br i1 %there, label %ready, label %pack
 pack:
   call void @turn(i64 %depth, i64 %width, ptr %b2, i64 %bcs, ptr %panel)
   br label %ready
 ready:
   %b3 = phi ptr [ %b2, %columns ], [ %panel, %pack ]
-  %b3.rs = phi i64 [ %brs, %columns ], [ COLUMNS, %pack ]
+  %b3.rs = phi i64 [ %brs, %columns ], [ $COLUMNS, %pack ]
   br label %tiles
 tiles:
   %i = phi i64 [ 0, %ready ], [ %i.next, %tiles.end ]
   %i.left = sub i64 %height, %i
   %high = call i64 @llvm.smin.i64(i64 %i.left, i64 %each)
   %high.1 = sub i64 %high, 1
-  %function.at = getelementptr [VECTORS x ptr], ptr @tiles, i64 %high.1, i64 %vectors
+  %function.at = getelementptr [$VECTORS x ptr], ptr @tiles, i64 %high.1, i64 %vectors
   %function = load ptr, ptr %function.at
   %a4.by = mul i64 %i, %ars
-  %a4 = getelementptr KIND, ptr %a1, i64 %a4.by
+  %a4 = getelementptr $KIND, ptr %a1, i64 %a4.by
   %c4.by = mul i64 %i, %crs
-  %c4 = getelementptr KIND, ptr %c2, i64 %c4.by
+  %c4 = getelementptr $KIND, ptr %c2, i64 %c4.by
   br i1 %flat, label %direct, label %aside
 direct:
   call void %function(i64 %depth, ptr %a4, i64 %ars, i64 %acs, ptr %b3, i64 %b3.rs, ptr %c4,
@@ -189,17 +189,17 @@ direct:
   br label %tiles.end
 aside:
   call void %function(i64 %depth, ptr %a4, i64 %ars, i64 %acs, ptr %b3, i64 %b3.rs, ptr %tile,
-      i64 COLUMNS, i64 %lanes, i1 false)
+      i64 $COLUMNS, i64 %lanes, i1 false)
   br label %flips
 flips:
   %j = phi i64 [ 0, %aside ], [ %j.next, %flips ]
   %j.left = sub i64 %width, %j
-  %wide = call i64 @llvm.smin.i64(i64 %j.left, i64 SQUARE)
-  %tile.j = getelementptr KIND, ptr %tile, i64 %j
+  %wide = call i64 @llvm.smin.i64(i64 %j.left, i64 $SQUARE)
+  %tile.j = getelementptr $KIND, ptr %tile, i64 %j
   %c5.by = mul i64 %j, %ccs
-  %c5 = getelementptr KIND, ptr %c4, i64 %c5.by
-  call void @flip(ptr %tile.j, i64 COLUMNS, i64 %high, i64 %wide, ptr %c5, i64 %ccs, i1 %add)
-  %j.next = add i64 %j, SQUARE
+  %c5 = getelementptr $KIND, ptr %c4, i64 %c5.by
+  call void @flip(ptr %tile.j, i64 $COLUMNS, i64 %high, i64 %wide, ptr %c5, i64 %ccs, i1 %add)
+  %j.next = add i64 %j, $SQUARE
   %more.j = icmp slt i64 %j.next, %width
   br i1 %more.j, label %flips, label %tiles.end
 tiles.end:
@@ -207,15 +207,15 @@ tiles.end:
   %more.i = icmp slt i64 %i.next, %height
   br i1 %more.i, label %tiles, label %columns.end
 columns.end:
-  %j0.next = add i64 %j0, COLUMNS
+  %j0.next = add i64 %j0, $COLUMNS
   %more.j0 = icmp slt i64 %j0.next, %n
   br i1 %more.j0, label %columns, label %steps.end
 steps.end:
-  %k0.next = add i64 %k0, DEPTH
+  %k0.next = add i64 %k0, $DEPTH
   %more.k0 = icmp slt i64 %k0.next, %k
   br i1 %more.k0, label %steps, label %rows.end
 rows.end:
-  %i0.next = add i64 %i0, ROWS
+  %i0.next = add i64 %i0, $ROWS
   %more.i0 = icmp slt i64 %i0.next, %m
   br i1 %more.i0, label %rows, label %done
 done:

@@ -8,13 +8,14 @@ middle of the chain, the body is two loops whose iterations are half as long and
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-#: Cycles until the result is there, roughly: of functions, by the beginning of an instruction,
-#: and of all others.
+from ._instructions import Instruction
+
+#: Cycles until the result is there, roughly: of functions, by the beginning of an opcode, and of
+#: all others.
 FUNCTION = 60
 LATENCIES = {"call": 4, "fdiv": 13, "frem": 13, "load": 8, "f": 4}
 STEP = 1
@@ -34,11 +35,8 @@ CROSSING, GAIN = 2, 0.2
 #: A loop of its own for a function of one number is worth it beside so many instructions.
 WORTH = 150
 
-#: What the names of SciPy's functions begin with.
-_SCALAR = "call double @symgrad.scipy."
-
-_FUNCTION = re.compile(r"call \w+ @(?!llvm\.)")
-_POINTER = re.compile(r"ptr (%[\w.]+)")
+#: The beginning of the names of SciPy's functions.
+_SCALAR = "@symgrad.scipy."
 
 
 @dataclass(frozen=True)
@@ -47,39 +45,43 @@ class Chains:
 
     Attributes
     ----------
-    lines:
+    code:
         Its instructions.
     uses:
         The registers that each reads.
     defined:
         Where each register is written.
     crossing:
-        How many values cross a cut before each line, and one behind the last.
+        How many values cross a cut before each instruction, and one behind the last.
     """
 
-    lines: Sequence[str]
+    code: Sequence[Instruction]
     uses: Sequence[Sequence[str]]
     defined: dict[str, int]
     crossing: Sequence[int]
 
     def cuts(self, marks: Sequence[int]) -> list[int]:
-        """Return the lines to cut before, of the ``marks``."""
-        found = [] if self._ordered() else self._between(0, len(self.lines), marks)
+        """Return the instructions to cut before, of the ``marks``."""
+        found = [] if self._ordered() else self._between(0, len(self.code), marks)
         return found if len(found) <= MOST else []
 
     def around(self, marks: Sequence[int]) -> list[int]:
-        """Return the lines to cut before, of the ``marks``, around functions of one number.
+        """Return the instructions to cut before, of the ``marks``, around functions of one number.
 
         LLVM makes no SIMD code of a loop that calls such a function, of which SciPy's are.
         """
-        alone = [k for k, line in enumerate(self.lines) if _SCALAR in line]
-        if not alone or len(self.lines) < WORTH * len(alone) or self._ordered():
+        alone = [
+            k
+            for k, x in enumerate(self.code)
+            if x.opcode == "call" and x.operands[0].startswith(_SCALAR)
+        ]
+        if not alone or len(self.code) < WORTH * len(alone) or self._ordered():
             return []
         found = set()
         for k in alone:
             found.add(max((m for m in marks if m <= k), default=0))
             found.add(min((m for m in marks if m > k), default=0))
-        return sorted(found - {0, len(self.lines)})
+        return sorted(found - {0, len(self.code)})
 
     def _between(self, begin: int, end: int, marks: Sequence[int]) -> list[int]:
         """Return the cuts of a part: its middle, and those of its halves."""
@@ -87,7 +89,7 @@ class Chains:
         if not marks:
             return []
         # The longest chains that end with an instruction, and that begin with it.
-        times = [_latency(line) for line in self.lines[begin:end]]
+        times = [_latency(x) for x in self.code[begin:end]]
         until, after = list(times), list(times)
         for k in range(begin, end):
             before = [d - begin for x in self.uses[k] if (d := self.defined.get(x, -1)) >= begin]
@@ -100,7 +102,7 @@ class Chains:
         first = list(accumulate(until, max))
         second = list(accumulate(reversed(after), max))[::-1]
         whole = first[-1]
-        work = sum(LENGTH if _FUNCTION.search(line) else 1 for line in self.lines[begin:end])
+        work = sum(LENGTH if _is_call(x) else 1 for x in self.code[begin:end])
         if whole <= SHORT or whole < work / WIDTH:
             return []
 
@@ -114,21 +116,32 @@ class Chains:
 
     def _ordered(self) -> bool:
         """Tell whether an array is both read and written, so that the order of steps counts."""
-        loads = {self._array(line) for line in self.lines if " = load " in line}
-        stores = {self._array(line) for line in self.lines if line.startswith("  store")}
+        loads = {self._array(x) for x in self.code if x.opcode == "load"}
+        stores = {self._array(x) for x in self.code if x.opcode == "store"}
         return bool(loads & stores - {None})
 
-    def _array(self, line: str) -> str | None:
+    def _array(self, x: Instruction) -> str | None:
         """Return the array that an instruction refers to; None for a place of its own."""
-        while (found := _POINTER.search(line)) and found[1] in self.defined:
-            line = self.lines[self.defined[found[1]]]
-        return found[1] if found and not found[1].startswith("%t") else None
+        while (pointer := _pointer(x)) in self.defined:
+            x = self.code[self.defined[pointer]]
+        return None if pointer.startswith("%t") else pointer or None
 
 
-def _latency(line: str) -> int:
-    text = line.partition(" = ")[2]
-    if _FUNCTION.search(text):
+def _pointer(x: Instruction) -> str:
+    """Return the first register among the operands that is a pointer, "" if there is none."""
+    return next((y for kind, y in x.typed if kind == "ptr" and y.startswith("%")), "")
+
+
+def _is_call(x: Instruction) -> bool:
+    """Tell whether an instruction calls a function that is none of LLVM's."""
+    return x.opcode == "call" and not x.operands[0].startswith("@llvm.")
+
+
+def _latency(x: Instruction) -> int:
+    if not x.result:
+        return STEP
+    if _is_call(x):
         return FUNCTION
-    if "@llvm.sqrt" in text:
+    if x.opcode == "call" and x.operands[0].startswith("@llvm.sqrt"):
         return 20
-    return next((n for word, n in LATENCIES.items() if text.startswith(word)), STEP)
+    return next((n for word, n in LATENCIES.items() if x.opcode.startswith(word)), STEP)

@@ -24,6 +24,7 @@ from ..graph import Node
 from ..runtime import EXHAUSTED
 from ..runtime.interface import memory_text, memory_type
 from ..runtime.threads import RUN
+from . import _instructions as asm
 from ._chunking import CHUNK, CHUNKS, Cut, cost_of
 from ._emitter import Emitter, size_parameters
 from ._fold import (
@@ -35,8 +36,9 @@ from ._fold import (
     folded_from,
     identity_of,
 )
+from ._instructions import Function, Instruction
 from ._llvm_module import Module
-from ._loops import JOINED, Frame, function_text
+from ._loops import JOINED, Frame, task_function
 from ._nest import NestWriter
 from ._plan import Nest
 from ._values import Place
@@ -163,7 +165,7 @@ class _Chunked:
         functions = self.module.functions
         functions.append(self.chunk())
         functions.append(self.cut_up())
-        functions.append(function_text(self.name, self.frame, ["entry:", *self.decide()]))
+        functions.append(task_function(self.name, self.frame, [asm.label("entry"), *self.decide()]))
 
     # ---------------------------------------------------------------- pieces
 
@@ -175,95 +177,98 @@ class _Chunked:
     def extent(self, e: Emitter) -> str:
         return e.index(as_expr(self.nest.domain[self.cut.axis]))
 
-    def call(self, function: str, parts: dict[str, str], begin: str, end: str, joined: str) -> str:
-        """Return the call of the nest for some steps, with the parts at the given places."""
+    def call(
+        self, e: Emitter, function: str, parts: dict[str, str], begin: str, end: str, joined: str
+    ) -> None:
+        """Call the nest for some steps, with the parts at the given places."""
         given = [f"ptr {parts.get(p, p)}" for p in self.inner.pointers]
         given += size_parameters(self.inner.sizes)
         more = {"%begin": begin, "%end": end, JOINED: joined}
         given += [f"i64 {more[x]}" for x in self.inner.more]
         # Both calls go to the same code, which is long to optimise.
         once = self.module.attribute("noinline")
-        return f"call void {function}({', '.join(given)}) {once}"
+        e.call("void", function, given, f" {once}")
 
     def address(self, e: Emitter, part: _Part) -> str:
         """Return the pointer to a reduction's result."""
         if part.place.slot is None:
             return part.place.pointer
-        return e.op(f"getelementptr inbounds i64, ptr {part.place.pointer}, i64 {part.place.slot}")
+        return e.element("i64", part.place.pointer, part.place.slot)
 
     # ---------------------------------------------------------------- the decision
 
-    def decide(self) -> list[str]:
+    def decide(self) -> list[Instruction]:
         """Return the body of the function: few elements are one chunk."""
         e = self.emitter()
         if self.few is not None:
             limit: Any = self.limit
             if limit is None:
                 self.module.few = _SOME
-                limit = e.op("load i64, ptr @few")
-            short = e.op(f"icmp slt i64 {self.extent(e)}, {limit}")
-            e.line(f"br i1 {short}, label %few, label %more")
-            e.lines[0].append("few:")
+                limit = e.load("i64", "@few")
+            short = e.op("icmp slt", "i64", self.extent(e), limit)
+            e.branch(short, "few", "more")
+            e.begin("few")
             given = [*(f"ptr {p}" for p in self.few.pointers), *size_parameters(self.few.sizes)]
-            e.line(f"call void @{self.name}.few({', '.join(given)}) {self.once}")
-            e.line("ret void")
-            e.lines[0].append("more:")
+            e.call("void", f"@{self.name}.few", given, f" {self.once}")
+            e.ret()
+            e.begin("more")
         elements = as_expr(dim_product(self.nest.domain))
         self.module.bounded.add(elements * self.cost)
         work = e.index(elements * self.cost)
-        large = e.op(f"udiv i64 {work}, {CHUNK}")
-        steps = e.op(f"udiv i64 {self.extent(e)}, {self.cut.rows}")
+        large = e.op("udiv", "i64", work, CHUNK)
+        steps = e.op("udiv", "i64", self.extent(e), self.cut.rows)
         count = e.least(e.least(large, steps), CHUNKS)
-        many = e.op(f"icmp sgt i64 {count}, 1")
-        e.line(f"br i1 {many}, label %cut, label %whole")
-        e.lines[0].append("cut:")
+        many = e.op("icmp sgt", "i64", count, "1")
+        e.branch(many, "cut", "whole")
+        e.begin("cut")
         given = [f"ptr @{self.name}.part", *self.given[1:], f"i64 {count}", "i64 %threads"]
-        e.line(f"call void @{self.name}.cut({', '.join(given)})")
-        e.line("ret void")
-        e.lines[0].append("whole:")
+        e.call("void", f"@{self.name}.cut", given)
+        e.ret()
+        e.begin("whole")
         places = {p: self.address(e, part) for p, part in self.parts.items()}
-        e.line(self.call(f"@{self.name}.part", places, "0", self.extent(e), "0"))
-        e.line("ret void")
+        self.call(e, f"@{self.name}.part", places, "0", self.extent(e), "0")
+        e.ret()
         return e.lines[0]
 
-    def cut_up(self) -> str:
+    def cut_up(self) -> Function:
         """Return the function ``NAME.cut``: all chunks, and what they have in common."""
         e = self.emitter()
-        e.line(f"%closure = alloca [{len(self.words)} x i64]")
+        e.alloca(f"[{len(self.words)} x i64]", name="%closure")
         for p, part in self.parts.items():
             if part.elements is None:
-                e.line(f"{p}.all = alloca [{CHUNKS} x {memory_type(part.dtype)}]")
+                e.alloca(f"[{CHUNKS} x {memory_type(part.dtype)}]", name=f"{p}.all")
         buffers = list(self.buffers(e))
         for k, word in enumerate(self.words[:-1]):
             self.store(e, k, word)
         colours = 2 if self.cut.coloured else 1
         for phase in range(colours):
             self.store(e, len(self.words) - 1, f"i64 {phase}")
-            rest = e.op(f"add i64 %count, {colours - 1 - phase}")
-            count = e.op(f"udiv i64 {rest}, {colours}")
-            e.line(f"call void @{RUN}(ptr @{self.name}.chunk, ptr %closure, i64 {count}, "
-                   "i64 %threads)")  # fmt: skip
+            rest = e.op("add", "i64", "%count", colours - 1 - phase)
+            count = e.op("udiv", "i64", rest, colours)
+            task = f"ptr @{self.name}.chunk", "ptr %closure"
+            e.call("void", f"@{RUN}", [*task, f"i64 {count}", "i64 %threads"])
         for part in self.parts.values():
             self.combine(e, part)
         if buffers:
-            e.line("br label %done")
-            e.lines[0].append("exhausted:")
-            e.line(f"store i32 {EXHAUSTED}, ptr %status")
-            e.line("br label %done")
-            e.lines[0].append("done:")
+            e.jump("done")
+            e.begin("exhausted")
+            e.store("i32", EXHAUSTED, "%status")
+            e.jump("done")
+            e.begin("done")
             for buffer in buffers:
-                e.line(f"call void @free(ptr {buffer})")
+                e.call("void", "@free", [f"ptr {buffer}"])
         return self.rare("cut", [*self.given, "i64 %count", "i64 %threads"], e.lines[0])
 
-    def rare(self, stem: str, parameters: list[str], lines: list[str]) -> str:
+    def rare(self, stem: str, parameters: list[str], body: list[Instruction]) -> Function:
         """Return a function that runs once for much work: not worth optimising."""
         group = self.module.attribute("nounwind noinline optnone")
-        head = f"define internal void @{self.name}.{stem}({', '.join(parameters)}) {group} {{"
-        return "\n".join([head, "entry:", *lines, "  ret void", "}\n"])
+        whole = [asm.label("entry"), *body, asm.ret()]
+        return Function(f"{self.name}.{stem}", parameters, whole, group)
 
     def store(self, e: Emitter, k: int, word: str) -> None:
-        place = e.op(f"getelementptr inbounds i64, ptr %closure, i64 {k}")
-        e.line(f"store {word}, ptr {place}")
+        place = e.element("i64", "%closure", k)
+        kind, value = word.split(" ")
+        e.store(kind, value, place)
 
     def buffers(self, e: Emitter) -> Iterator[str]:
         """Allocate the parts that are arrays, of all chunks but the first, and yield them."""
@@ -274,16 +279,16 @@ class _Chunked:
             bytes_ = as_expr(part.elements) * max(part.dtype.itemsize, 1)
             self.module.bounded.add(bytes_ * CHUNKS)
             size = e.index(bytes_)
-            others = e.op("sub i64 %count, 1")
-            e.line(f"{part.parameter}.all = call noalias ptr @malloc(i64 "
-                   f"{e.op(f'mul i64 {size}, {others}')})")  # fmt: skip
+            others = e.op("sub", "i64", "%count", "1")
+            product = e.op("mul", "i64", size, others)
+            e.call("noalias ptr", "@malloc", [f"i64 {product}"], name=f"{part.parameter}.all")
         failed = "false"
         for part in found:
-            none = e.op(f"icmp eq ptr {part.parameter}.all, null")
-            failed = e.op(f"or i1 {failed}, {none}")
+            none = e.op("icmp eq", "ptr", f"{part.parameter}.all", "null")
+            failed = e.op("or", "i1", failed, none)
         if found:
-            e.line(f"br i1 {failed}, label %exhausted, label %ready")
-            e.lines[0].append("ready:")
+            e.branch(failed, "exhausted", "ready")
+            e.begin("ready")
         for part in found:
             yield f"{part.parameter}.all"
 
@@ -292,67 +297,69 @@ class _Chunked:
         r, target = part.reduction, self.address(e, part)
         if part.elements is None:
             function = fold_numbers(self.module, r.how, part.dtype)
-            e.line(f"call void @{function}(ptr {target}, ptr {part.parameter}.all, i64 %count)")
+            e.call(
+                "void", f"@{function}", [f"ptr {target}", f"ptr {part.parameter}.all", "i64 %count"]
+            )
             return
         function = fold_arrays(self.module, r.how, part.dtype)
         count = e.index(as_expr(part.elements))
-        e.line(f"call void @{function}(ptr {target}, ptr {part.parameter}.all, i64 {count}, "
-               "i64 %count)")  # fmt: skip
+        arrays = f"ptr {target}", f"ptr {part.parameter}.all"
+        e.call("void", f"@{function}", [*arrays, f"i64 {count}", "i64 %count"])
 
     # ---------------------------------------------------------------- one chunk
 
-    def chunk(self) -> str:
+    def chunk(self) -> Function:
         """Return the function of chunk ``%j``."""
         e = self.emitter()
         for k, word in enumerate(self.words):
             kind, name = word.split(" ")
-            place = e.op(f"getelementptr inbounds i64, ptr %closure, i64 {k}")
-            e.line(f"{name} = load {kind}, ptr {place}")
-        twice = e.op(f"mul i64 %j, {2 if self.cut.coloured else 1}")
-        number = e.op(f"add i64 {twice}, %phase")
-        following = e.op(f"add i64 {number}, 1")
+            place = e.element("i64", "%closure", k)
+            e.load(kind, place, name=name)
+        twice = e.op("mul", "i64", "%j", 2 if self.cut.coloured else 1)
+        number = e.op("add", "i64", twice, "%phase")
+        following = e.op("add", "i64", number, "1")
         extent = self.extent(e)
         begin, end = (self.border(e, extent, j) for j in (number, following))
-        last = e.op(f"icmp eq i64 {following}, %count")
-        end = e.op(f"select i1 {last}, i64 {extent}, i64 {end}")
+        last = e.op("icmp eq", "i64", following, "%count")
+        end = e.select(last, "i64", extent, end)
         places = {p: self.part_of(e, part, number) for p, part in self.parts.items()}
         own = "%status" in self.inner.pointers
         if own:  # threads must not write to the same status
-            places["%status"] = e.op("alloca i32")
-            e.line(f"store i32 0, ptr {places['%status']}")
-        e.line(self.call("%part", places, begin, end, self.joined(e, last)))
+            places["%status"] = e.alloca("i32")
+            e.store("i32", "0", places["%status"])
+        self.call(e, "%part", places, begin, end, self.joined(e, last))
         if own:
-            code = e.op(f"load i32, ptr {places['%status']}")
-            e.op(f"atomicrmw or ptr %status, i32 {code} monotonic")
+            code = e.load("i32", places["%status"])
+            e.update("or", "%status", "i32", code)
         return self.rare("chunk", ["ptr %closure", "i64 %j"], e.lines[0])
 
     def joined(self, e: Emitter, last: str) -> str:
         """Return which neighbours ran before the chunk: those of odd number run after the even."""
         if not self.cut.coloured or JOINED not in self.inner.more:
             return "0"
-        behind = e.op(f"select i1 {last}, i64 1, i64 3")
-        return e.op(f"mul i64 {behind}, %phase")
+        behind = e.select(last, "i64", "1", "3")
+        return e.op("mul", "i64", behind, "%phase")
 
     def border(self, e: Emitter, extent: str, number: str) -> str:
         """Return where a chunk begins: an equal share, rounded down."""
-        product = e.op(f"mul i64 {number}, {extent}")
-        place = e.op(f"udiv i64 {product}, %count")
-        return e.op(f"sub i64 {place}, {e.op(f'urem i64 {place}, {self.cut.rows}')}")
+        product = e.op("mul", "i64", number, extent)
+        place = e.op("udiv", "i64", product, "%count")
+        return e.op("sub", "i64", place, e.op("urem", "i64", place, self.cut.rows))
 
     def part_of(self, e: Emitter, part: _Part, number: str) -> str:
         """Return where a chunk puts its part of a reduction, with what it starts from."""
         kind = memory_type(part.dtype)
         if part.elements is None:
-            return e.op(f"getelementptr inbounds {kind}, ptr {part.parameter}.all, i64 {number}")
+            return e.element(kind, f"{part.parameter}.all", number)
         count = e.index(as_expr(part.elements))
-        before = e.op(f"sub i64 {number}, 1")
-        offset = e.op(f"mul i64 {before}, {count}")
-        own = e.op(f"getelementptr {kind}, ptr {part.parameter}.all, i64 {offset}")
-        first = e.op(f"icmp eq i64 {number}, 0")
-        place = e.op(f"select i1 {first}, ptr {self.address(e, part)}, ptr {own}")
+        before = e.op("sub", "i64", number, "1")
+        offset = e.op("mul", "i64", before, count)
+        own = e.element(kind, f"{part.parameter}.all", offset, inbounds=False)
+        first = e.op("icmp eq", "i64", number, "0")
+        place = e.select(first, "ptr", self.address(e, part), own)
         # The result itself holds what reductions start from.
-        filled = e.op(f"select i1 {first}, i64 0, i64 {count}")
+        filled = e.select(first, "i64", "0", count)
         value = memory_text(identity_of(part.reduction.how, part.dtype), part.dtype)
         helper = fill_function(self.module, kind)
-        e.line(f"call void @{helper}(ptr {place}, i64 {filled}, {kind} {value})")
+        e.call("void", f"@{helper}", [f"ptr {place}", f"i64 {filled}", f"{kind} {value}"])
         return place

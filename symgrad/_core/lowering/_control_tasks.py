@@ -23,6 +23,9 @@ from ._writer import Outer, Writer
 #: A tape that grows: its memory and how many steps are written down.
 TAPE_CELL = "{ ptr, i64 }"
 
+#: A product, and whether it is of more than 64 bits.
+PAIR = "{ i64, i1 }"
+
 #: A carry of up to this many bytes is kept on the stack and copied in each step.
 KEPT = 512
 
@@ -53,7 +56,7 @@ class BranchWriter(Writer):
         index = self.number(branch.index)
         inputs = self.arguments(branch.operands)
         outputs = branch.bodies[0].outputs
-        self.results = e.op(f"alloca [{max(len(outputs), 1)} x i64]")
+        self.results = e.alloca(f"[{max(len(outputs), 1)} x i64]")
         outs = []
         for k, x in enumerate(outputs):
             if x.shape:
@@ -61,12 +64,11 @@ class BranchWriter(Writer):
                 outs.append(place.pointer if place is not None
                             else self.unit.scratch(self.frame, bytes_of(x)))  # fmt: skip
         labels = [e.label("case") for _ in functions]
-        cases = " ".join(f"i64 {k}, label %{c}" for k, c in enumerate(labels))
-        e.line(f"switch i64 {index}, label %{labels[-1]} [ {cases} ]")
+        e.switch(index, labels)
         for label, function in zip(labels, functions, strict=True):
             self.label(label)
             self.call(function, inputs, outs, self.results)
-            e.line("br label %done")
+            e.jump("done")
         self.label("done")
         for k, x in enumerate(outputs):
             place = None if x.shape else self.target(k)
@@ -85,8 +87,8 @@ class LoopWriter(Writer):
         self.cond = None if cond is None else self.function(f"{name}.cond", cond)
         self.body = self.function(f"{name}.body", self.loop.body, self.loop.carries)
         outputs = len(self.loop.body.outputs)
-        self.results = self.e.op(f"alloca [{max(outputs, 1)} x i64]")
-        self.truth = self.e.op("alloca [1 x i64]")
+        self.results = self.e.alloca(f"[{max(outputs, 1)} x i64]")
+        self.truth = self.e.alloca("[1 x i64]")
         self.room = self.cell("i64", "0")
         self.tapes: list[Row] = []  # those that grow
 
@@ -101,21 +103,21 @@ class LoopWriter(Writer):
         count = self.count()
         if self.cond is None and self.tapes:
             self.reserve(count)
-        e.line("br label %head")
+        e.jump("head")
         self.label("head")
-        done = e.op(f"load i64, ptr {step}")
+        done = e.load("i64", step)
         if self.cond is None:
-            more = e.op(f"icmp slt i64 {done}, {count}")
+            more = e.op("icmp slt", "i64", done, count)
         else:
             self.call(self.cond, [*(c.argument() for c in carries), *shared], [], self.truth)
-            more = e.op(f"icmp ne i8 {e.op(f'load i8, ptr {self.truth}')}, 0")
-        e.line(f"br i1 {more}, label %body, label %done")
+            more = e.op("icmp ne", "i8", e.load("i8", self.truth), "0")
+        e.branch(more, "body", "done")
         self.label("body")
         if self.cond is not None and self.tapes:
             self.grow(done)
         index = done
         if loop.reverse:
-            index = e.op(f"sub i64 {e.op(f'sub i64 {count}, 1')}, {done}")
+            index = e.op("sub", "i64", e.op("sub", "i64", count, "1"), done)
         inputs = [f"i64 {index}", *(c.argument() for c in carries),
                   *(x.argument(index) for x in elements), *shared]  # fmt: skip
         outs = [c.target() for c in carries if not isinstance(c, Number)]
@@ -126,16 +128,16 @@ class LoopWriter(Writer):
         for k, r in enumerate(rows, loop.carries):
             if not r.shape and not r.idle:
                 self.move(loop.body.outputs[k], k, r.at(index))
-        e.line(f"store i64 {e.op(f'add nuw nsw i64 {done}, 1')}, ptr {step}")
-        e.line("br label %head")
+        e.store("i64", e.op("add nuw nsw", "i64", done, "1"), step)
+        e.jump("head")
         self.label("done")
         for k, c in enumerate(carries):
             place = self.target(k)
             if place is not None:
                 c.finish(place)
-        total = e.op(f"load i64, ptr {step}")
+        total = e.load("i64", step)
         for row in self.tapes:
-            e.line(f"store i64 {total}, ptr {self.counter(row.base or '')}")
+            e.store("i64", total, self.counter(row.base or ""))
         self.finish()
 
     def carry(self, k: int, node: Node, init: Node) -> Number | Small | Large | Kept:
@@ -154,7 +156,7 @@ class LoopWriter(Writer):
             return e.index(as_expr(loop.length))
         for x in loop.xs:
             if x.op.kind == "tape" and self.place(x).grows:
-                return e.op(f"load i64, ptr {self.counter(self.place(x).pointer)}")
+                return e.load("i64", self.counter(self.place(x).pointer))
         return "0"  # until the condition fails
 
     def place(self, node: Node) -> Place:
@@ -163,7 +165,7 @@ class LoopWriter(Writer):
         return place
 
     def counter(self, cell: str) -> str:
-        return self.e.op(f"getelementptr inbounds {TAPE_CELL}, ptr {cell}, i32 0, i32 1")
+        return self.e.field(TAPE_CELL, cell, 1)
 
     # ---------------------------------------------------------------- rows
 
@@ -171,7 +173,7 @@ class LoopWriter(Writer):
         """Return how to read an element of an array or a tape in each step."""
         e, tape = self.e, x.op.kind == "tape"
         place = self.place(x) if tape else in_memory(self.frame, x)
-        base = e.op(f"load ptr, ptr {place.pointer}") if place.grows else self.pointer(place)
+        base = e.load("ptr", place.pointer) if place.grows else self.pointer(place)
         return Row(self, x.shape if tape else x.shape[1:], x.dtype, base)
 
     def row(self, k: int) -> Row:
@@ -189,33 +191,34 @@ class LoopWriter(Writer):
     def grow(self, done: str) -> None:
         """Make room for the next step: twice as much as before, where there is none."""
         e = self.e
-        room = e.op(f"load i64, ptr {self.room}")
-        with self.where(e.op(f"icmp eq i64 {done}, {room}")):
-            twice = e.op(f"mul i64 {room}, 2")
-            none = e.op(f"icmp eq i64 {room}, 0")
-            larger = e.op(f"select i1 {none}, i64 {FIRST_ROOM}, i64 {twice}")
+        room = e.load("i64", self.room)
+        with self.where(e.op("icmp eq", "i64", done, room)):
+            twice = e.op("mul", "i64", room, "2")
+            none = e.op("icmp eq", "i64", room, "0")
+            larger = e.select(none, "i64", FIRST_ROOM, twice)
             self.reserve(larger)
-            e.line(f"store i64 {larger}, ptr {self.room}")
+            e.store("i64", larger, self.room)
 
     def reserve(self, steps: str) -> None:
         """Give all tapes room for so many steps."""
         e = self.e
         e.module.declare("realloc", "ptr", ["ptr", "i64"])
-        e.module.declare("llvm.umul.with.overflow.i64", "{ i64, i1 }", ["i64", "i64"])
+        e.module.declare("llvm.umul.with.overflow.i64", PAIR, ["i64", "i64"])
         for row in self.tapes:
-            product = f"call {{ i64, i1 }} @llvm.umul.with.overflow.i64(i64 {steps}, "
-            pair = e.op(f"{product}i64 {row.stride})")
-            size = e.op(f"add i64 {e.op(f'extractvalue {{ i64, i1 }} {pair}, 0')}, 1")
+            assert row.base is not None
+            factors = f"i64 {steps}", f"i64 {row.stride}"
+            pair = e.call(PAIR, "@llvm.umul.with.overflow.i64", factors)
+            size = e.op("add", "i64", e.part(PAIR, pair, 0, "i64"), "1")
             bad, room, good = e.label("exhausted"), e.label("room"), e.label("grown")
-            over = e.op(f"extractvalue {{ i64, i1 }} {pair}, 1")
-            e.line(f"br i1 {over}, label %{bad}, label %{room}")
+            over = e.part(PAIR, pair, 1, "i1")
+            e.branch(over, bad, room)
             self.label(room)
-            old = e.op(f"load ptr, ptr {row.base}")
-            new = e.op(f"call ptr @realloc(ptr {old}, i64 {size})")
-            failed = e.op(f"icmp eq ptr {new}, null")
-            e.line(f"br i1 {failed}, label %{bad}, label %{good}")
+            old = e.load("ptr", row.base)
+            new = e.call("ptr", "@realloc", [f"ptr {old}", f"i64 {size}"])
+            failed = e.op("icmp eq", "ptr", new, "null")
+            e.branch(failed, bad, good)
             self.label(bad)
-            e.line(f"store i32 {EXHAUSTED}, ptr {self.status}")
-            e.line("br label %done")
+            e.store("i32", EXHAUSTED, self.status)
+            e.jump("done")
             self.label(good)
-            e.line(f"store ptr {new}, ptr {row.base}")
+            e.store("ptr", new, row.base)

@@ -1,12 +1,8 @@
-"""Writing LLVM IR as text: types, constants, calls, index arithmetic.
-
-The modules are small enough in kinds of instruction that text is the clearest form: it is
-what ``sg.show`` shows, it is fast to make, and LLVM's own parser checks it.
-"""
+"""Writing a function's instructions: types, constants, calls, index arithmetic."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +13,8 @@ from ..base.size_text import fraction_of
 from ..op import Cython
 from ..runtime import OTHER_BRANCH, Function, cython_symbol
 from ..runtime.interface import constant_text, llvm_type
+from . import _instructions as asm
+from ._instructions import Instruction
 from ._llvm_module import Module
 from ._simd_variants import PURE, libm_name
 
@@ -33,16 +31,6 @@ def size_parameters(sizes: Sequence[Any]) -> list[str]:
 
 #: Bytes of a cache line, and of the longest vector.
 LINE = 64
-
-
-def on_stack(size: Any) -> str:
-    """Return the allocation of so many bytes, a known number, in a function's frame.
-
-    Arrays of whole lines begin with one: a vector that lies across two is loaded in two parts,
-    and where the frame lies is chance.
-    """
-    count = max(int(size), 1)
-    return f"alloca [{count} x i8], align {LINE if count >= LINE else 16}"
 
 
 #: Put behind a load or a store in an innermost loop that touches nothing that another step of
@@ -81,10 +69,10 @@ class Emitter:
 
     def __init__(self, module: Module, depth: int = 0) -> None:
         self.module = module
-        self.lines: list[list[str]] = [[] for _ in range(depth + 1)]
+        self.lines: list[list[Instruction]] = [[] for _ in range(depth + 1)]
         self.depth = 0
         self.count = 0
-        self.depths: dict[str, int] = {}
+        self.depths: dict[str | int, int] = {}
         #: Whether what is computed is an element of an array, or else a number.
         self.elements = False
         self._indices: dict[Any, str] = {}
@@ -92,18 +80,129 @@ class Emitter:
 
     # ---------------------------------------------------------------- instructions
 
-    def line(self, text: str) -> None:
-        """Append an instruction without a result."""
-        self.lines[self.depth].append(f"  {text}")
+    def add(self, instruction: Instruction) -> str:
+        """Append an instruction; return its result."""
+        result, depth = instruction[0], self.depth
+        self.lines[depth].append(instruction)
+        if depth and result:
+            self.depths[result] = depth
+        return result
 
-    def op(self, text: str, _type: str | None = None) -> str:
-        """Append an instruction and return the name of its result."""
+    def fresh(self) -> str:
+        """Return a new register."""
         self.count += 1
-        name = f"%t{self.count}"
-        self.lines[self.depth].append(f"  {name} = {text}")
-        if self.depth:
-            self.depths[name] = self.depth
+        return f"%t{self.count}"
+
+    def op(self, opcode: str, kind: str, *operands: str | int, name: str = "") -> str:
+        """Append arithmetic or a comparison on values of one type; return its result."""
+        if not name:
+            self.count += 1
+            name = f"%t{self.count}"
+        depth, given = self.depth, tuple(map(str, operands))
+        self.lines[depth].append(Instruction(name, opcode, kind, given))
+        if depth:
+            self.depths[name] = depth
         return name
+
+    def cast(self, opcode: str, source: str, value: str | int, kind: str, name: str = "") -> str:
+        """Append the conversion of a value of the type ``source``; return its result."""
+        given = (str(value),)
+        return self.add(Instruction(name or self.fresh(), opcode, kind, given, (source,)))
+
+    def select(self, condition: str, kind: str, yes: str | int, no: str | int) -> str:
+        """Append the choice between two values; return it."""
+        return self.add(asm.select(self.fresh(), condition, kind, str(yes), str(no)))
+
+    def load(self, kind: str, pointer: str, more: str = "", name: str = "") -> str:
+        """Append the reading of a value from memory; return it."""
+        return self.add(asm.load(name or self.fresh(), kind, pointer, more))
+
+    def store(self, kind: str, value: str | int, pointer: str, more: str = "") -> None:
+        """Append the writing of a value to memory."""
+        self.lines[self.depth].append(asm.store(kind, str(value), pointer, more))
+
+    def element(
+        self, kind: str, pointer: str, *index: str | int, inbounds: bool = True, name: str = ""
+    ) -> str:
+        """Append the pointer to an element of an array; return it."""
+        place = map(str, index)
+        return self.add(asm.element(name or self.fresh(), kind, pointer, *place, inbounds=inbounds))
+
+    def alloca(self, kind: str, more: str = "", name: str = "") -> str:
+        """Append memory in the function's frame; return the pointer to it."""
+        return self.add(Instruction(name or self.fresh(), "alloca", kind, more=more))
+
+    def on_stack(self, size: Any, name: str = "") -> str:
+        """Append so many bytes, a known number, in the function's frame; return the pointer.
+
+        Arrays of whole lines begin with one: a vector that lies across two is loaded in two parts,
+        and where the frame lies is chance.
+        """
+        count = max(int(size), 1)
+        return self.alloca(f"[{count} x i8]", f", align {LINE if count >= LINE else 16}", name)
+
+    def call(
+        self, kind: str, function: str, arguments: Iterable[str], more: str = "", name: str = ""
+    ) -> str:
+        """Append a call; return its result, "" of ``void``. Arguments stand behind their types."""
+        result = "" if kind == "void" else name or self.fresh()
+        return self.add(asm.call(result, kind, function, arguments, more))
+
+    def jump(self, to: str, more: str = "") -> None:
+        """End the block: another one follows."""
+        self.add(asm.jump(to, more))
+
+    def branch(self, condition: str, yes: str, no: str) -> None:
+        """End the block: one of two follows."""
+        self.add(asm.branch(condition, yes, no))
+
+    def ret(self, kind: str = "void", *value: str) -> None:
+        """End the function."""
+        self.add(asm.ret(kind, *value))
+
+    def switch(self, index: str, labels: Sequence[str]) -> None:
+        """End the block: that of a number follows, the last for all numbers beyond."""
+        cases = [x for k, to in enumerate(labels) for x in (str(k), f"%{to}")]
+        types = ("i64", "label") * (len(labels) + 1)
+        operands = (index, f"%{labels[-1]}", *cases)
+        self.add(Instruction("", "switch", "", operands, types))
+
+    def field(self, kind: str, pointer: str, number: int) -> str:
+        """Append the pointer to a field of a structure; return it."""
+        opcode, operands = "getelementptr inbounds", (pointer, "0", str(number))
+        return self.add(Instruction(self.fresh(), opcode, kind, operands, ("ptr", "i32", "i32")))
+
+    def part(self, whole: str, value: str, number: int, kind: str) -> str:
+        """Append a part, of a type, of a value of several; return it."""
+        operands = value, str(number)
+        return self.add(Instruction(self.fresh(), "extractvalue", kind, operands, (whole, "")))
+
+    def put(self, whole: str, value: str, kind: str, part: str, number: int) -> str:
+        """Append a value of several with another part; return it."""
+        operands = value, part, str(number)
+        return self.add(
+            Instruction(self.fresh(), "insertvalue", whole, operands, (whole, kind, ""))
+        )
+
+    def put_lane(self, vector: str, value: str, kind: str, part: str, lane: int) -> str:
+        """Append a vector with another element; return it."""
+        operands, types = (value, part, str(lane)), (vector, kind, "i64")
+        return self.add(Instruction(self.fresh(), "insertelement", vector, operands, types))
+
+    def shuffle(self, vector: str, first: str, second: str, lanes: str, order: str) -> str:
+        """Append the elements of two vectors in an order, of the type ``lanes``; return them."""
+        operands, types = (first, second, order), (vector, vector, lanes)
+        return self.add(Instruction(self.fresh(), "shufflevector", vector, operands, types))
+
+    def update(self, how: str, pointer: str, kind: str, value: str) -> None:
+        """Append the combination of a value with one in memory that threads share."""
+        operands, types = (pointer, value), ("ptr", kind)
+        opcode = f"atomicrmw {how}"
+        self.add(Instruction(self.fresh(), opcode, kind, operands, types, " monotonic"))
+
+    def begin(self, name: str) -> None:
+        """Begin a block."""
+        self.lines[self.depth].append(asm.label(name))
 
     def label(self, text: str) -> str:
         """Return a fresh label name."""
@@ -113,16 +212,22 @@ class Emitter:
     type = staticmethod(llvm_type)
     const = staticmethod(lambda value, dtype: constant_text(value, dtype))
 
-    def depth_of(self, *values: str) -> int:
+    def depth_of(self, *values: str | int) -> int:
         """Return the deepest loop depth at which one of ``values`` is defined."""
-        return max((self.depths.get(v, 0) for v in values), default=0)
+        deepest, depths = 0, self.depths
+        if depths:
+            for value in values:
+                depth = depths.get(value, 0)
+                if depth > deepest:
+                    deepest = depth
+        return deepest
 
     def entry(self, numbers: tuple[float, ...], place: str) -> str:
         """Load the number at a place, an ``i64``, of a table of constants."""
         table = self.module.table(numbers)
         kind = f"[{len(numbers)} x double]"
-        pointer = self.op(f"getelementptr inbounds {kind}, ptr {table}, i64 0, i64 {place}")
-        return self.op(f"load double, ptr {pointer}{INDEPENDENT if self.depth else ''}")
+        pointer = self.element(kind, table, "0", place)
+        return self.load("double", pointer, INDEPENDENT if self.depth else "")
 
     # ---------------------------------------------------------------- calls
 
@@ -133,7 +238,7 @@ class Emitter:
         known = self._callees.get(symbol)
         if known is None:
             known = self._callees[symbol] = f"%at.{symbol}"
-            self.lines[0].append(f"  {known} = load ptr, ptr {self.module.pointer(symbol)}")
+            self.lines[0].append(asm.load(known, "ptr", self.module.pointer(symbol)))
         return known
 
     def call_intrinsic(self, name: str, dtype: Any, *values: str) -> str:
@@ -144,12 +249,12 @@ class Emitter:
         extra = ["i1 false"] if name == "abs" else []
         arguments = [f"{kind} {v}" for v in values] + extra
         self.module.declare(full, kind, [kind] * len(values) + ["i1"] * len(extra))
-        return self.op(f"call {kind} @{full}({', '.join(arguments)})")
+        return self.call(kind, f"@{full}", arguments)
 
     def least(self, a: str, b: str | int, word: str = "smin") -> str:
         """Return the smaller of two sizes; the larger for ``"smax"``."""
         self.module.declare(f"llvm.{word}.i64", "i64", ["i64", "i64"])
-        return self.op(f"call i64 @llvm.{word}.i64(i64 {a}, i64 {b})")
+        return self.call("i64", f"@llvm.{word}.i64", [f"i64 {a}", f"i64 {b}"])
 
     @contextmanager
     def counted(
@@ -160,17 +265,16 @@ class Emitter:
         ``stays``: the loop has few turns, or takes vectors itself; LLVM makes none of it.
         """
         head, body, done = map(self.label, ("turn.head", "turn.body", "turn.done"))
-        lines = self.lines[self.depth]
-        self.line(f"store i64 {first}, ptr {cell}")
-        self.line(f"br label %{head}")
-        lines.append(f"{head}:")
-        k = self.op(f"load i64, ptr {cell}")
-        self.line(f"br i1 {self.op(f'icmp slt i64 {k}, {end}')}, label %{body}, label %{done}")
-        lines.append(f"{body}:")
+        self.store("i64", first, cell)
+        self.jump(head)
+        self.begin(head)
+        k = self.load("i64", cell)
+        self.branch(self.op("icmp slt", "i64", k, end), body, done)
+        self.begin(body)
         yield k
-        self.line(f"store i64 {self.op(f'add i64 {k}, {step}')}, ptr {cell}")
-        self.line(f"br label %{head}{self.module.loop(1) if stays else ''}")
-        lines.append(f"{done}:")
+        self.store("i64", self.op("add", "i64", k, step), cell)
+        self.jump(head, self.module.loop(1) if stays else "")
+        self.begin(done)
 
     def require(self, conditions: Collection[tuple[str, int]]) -> None:
         """Set the status unless what lies in these slots, memory and number, is true."""
@@ -183,17 +287,17 @@ class Emitter:
                 rows.append((pointer, slot, 1))
         for base, first, count in rows:
             self.module.helper(ALL_TRUE)
-            place = self.op(f"getelementptr inbounds i64, ptr {base}, i64 {first}")
-            holds = self.op(f"call i1 @all_true(ptr {place}, i64 {count})")
-            code = self.op(f"select i1 {holds}, i32 0, i32 {OTHER_BRANCH}")
-            total = self.op(f"or i32 {self.op('load i32, ptr %status')}, {code}")
-            self.line(f"store i32 {total}, ptr %status")
+            place = self.element("i64", base, first)
+            holds = self.call("i1", "@all_true", [f"ptr {place}", f"i64 {count}"])
+            code = self.select(holds, "i32", "0", OTHER_BRANCH)
+            total = self.op("or", "i32", self.load("i32", "%status"), code)
+            self.store("i32", total, "%status")
 
     def copy(self, target: str, source: str, size: str) -> None:
         """Copy so many bytes."""
         self.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
-        places = f"ptr {target}, ptr {source}"
-        self.line(f"call void @llvm.memcpy.p0.p0.i64({places}, i64 {size}, i1 0)")
+        arguments = [f"ptr {target}", f"ptr {source}", f"i64 {size}", "i1 0"]
+        self.call("void", "@llvm.memcpy.p0.p0.i64", arguments)
 
     def call_simd(self, name: str, dtype: Any, *values: str) -> str:
         """Call a SIMD function for one element, with its variants attached; "" if there is none."""
@@ -217,8 +321,7 @@ class Emitter:
         kind = llvm_type(dtype)
         named = f' "vector-function-abi-variant"="{variants}"' if variants else ""
         group = self.module.attribute(f"{PURE}{named}")
-        arguments = ", ".join(f"{kind} {v}" for v in values)
-        return self.op(f"call {kind} {callee}({arguments}) {group}")
+        return self.call(kind, callee, [f"{kind} {v}" for v in values], f" {group}")
 
     def call_cython(self, function: Cython, *values: str) -> str:
         """Call a function of ``scipy.special.cython_special`` (float64)."""
@@ -228,16 +331,14 @@ class Emitter:
         if function.results == 1:
             self.module.declare(symbol, "double", ["double"] * len(values) + ["i32"])
             group = self.module.attribute("nounwind willreturn memory(none)")
-            return self.op(
-                f"call double {self.callee(symbol)}({', '.join([*arguments, 'i32 0'])}) {group}"
-            )
+            return self.call("double", self.callee(symbol), [*arguments, "i32 0"], f" {group}")
         self.module.declare(symbol, "void", ["double"] * len(values) + ["ptr"] * function.results)
         before, self.depth = self.depth, 0  # memory is taken once, before all loops
-        cells = [self.op("alloca double") for _ in range(function.results)]
+        cells = [self.alloca("double") for _ in range(function.results)]
         self.depth = before
-        given = ", ".join([*arguments, *(f"ptr {c}" for c in cells)])
-        self.line(f"call void {self.callee(symbol)}({given})")
-        return self.op(f"load double, ptr {cells[function.part]}")
+        given = [*arguments, *(f"ptr {c}" for c in cells)]
+        self.call("void", self.callee(symbol), given)
+        return self.load("double", cells[function.part])
 
     # ---------------------------------------------------------------- sizes and indices
 
@@ -267,12 +368,23 @@ class Emitter:
         self._indices[expr] = value
         return value
 
-    def _at(self, text: str, *values: str) -> str:
+    def _at(self, opcode: str, kind: str, *values: str | int) -> str:
+        """Append arithmetic at the depth at which its operands are known."""
+        with self.depth_at(*values):
+            return self.op(opcode, kind, *values)
+
+    @contextmanager
+    def depth_at(self, *values: str | int) -> Iterator[None]:
+        """Append to the shallowest depth at which ``values`` are known."""
         before, self.depth = self.depth, self.depth_of(*values)
         try:
-            return self.op(text)
+            yield
         finally:
             self.depth = before
+
+    def _choice(self, condition: str, yes: str | int, no: str) -> str:
+        with self.depth_at(condition, yes, no):
+            return self.select(condition, "i64", yes, no)
 
     def _index(self, e: Any) -> str:
         if isinstance(e, (sp.Add, sp.Mul)):
@@ -283,7 +395,7 @@ class Emitter:
             parts = sorted((self.index(a) for a in e.args), key=self.depth_of)
             total = parts[0]
             for part in parts[1:]:
-                total = self._at(f"{word} nsw i64 {total}, {part}", total, part)
+                total = self._at(f"{word} nsw", "i64", total, part)
             return total
         if isinstance(e, sp.Pow) and e.exp.is_Integer and e.exp > 0:
             return self.index(sp.Mul(*([e.base] * int(e.exp)), evaluate=False)) if e.exp < 2 else (
@@ -294,15 +406,16 @@ class Emitter:
         if isinstance(e, sp.Mod):
             a, b = self.index(e.args[0]), self.index(e.args[1])
             quotient = self._floor_divide(*e.args)
-            product = self._at(f"mul nsw i64 {quotient}, {b}", quotient, b)
-            return self._at(f"sub nsw i64 {a}, {product}", a, product)
+            product = self._at("mul nsw", "i64", quotient, b)
+            return self._at("sub nsw", "i64", a, product)
         if isinstance(e, (sp.Min, sp.Max)):
             word = "smin" if isinstance(e, sp.Min) else "smax"
             self.module.declare(f"llvm.{word}.i64", "i64", ["i64", "i64"])
             values = [self.index(a) for a in e.args]
             total = values[0]
             for v in values[1:]:
-                total = self._at(f"call i64 @llvm.{word}.i64(i64 {total}, i64 {v})", total, v)
+                with self.depth_at(total, v):
+                    total = self.least(total, v, word)
             return total
         raise UnsupportedError(f"a size or index expression cannot be compiled: {e}")
 
@@ -310,7 +423,7 @@ class Emitter:
         base = self.index(e.base)
         total = base
         for _ in range(int(e.exp) - 1):
-            total = self._at(f"mul nsw i64 {total}, {base}", total, base)
+            total = self._at("mul nsw", "i64", total, base)
         return total
 
     def _divide(self, e: Any, denominator: Any) -> str:
@@ -322,18 +435,18 @@ class Emitter:
         positive = getattr(denominator, "is_positive", None)
         if not positive:
             # Guards are checked only after the sizes are computed: no trap before.
-            zero = self._at(f"icmp eq i64 {b}, 0", b)
-            b = self._at(f"select i1 {zero}, i64 1, i64 {b}", zero, b)
+            zero = self._at("icmp eq", "i64", b, 0)
+            b = self._choice(zero, 1, b)
         if positive and getattr(numerator, "is_nonnegative", None):
-            return self._at(f"udiv i64 {a}, {b}", a, b)
-        quotient = self._at(f"sdiv i64 {a}, {b}", a, b)
-        remainder = self._at(f"srem i64 {a}, {b}", a, b)
-        signs = self._at(f"xor i64 {remainder}, {b}", remainder, b)
-        opposite = self._at(f"icmp slt i64 {signs}, 0", signs)
-        inexact = self._at(f"icmp ne i64 {remainder}, 0", remainder)
-        down = self._at(f"and i1 {opposite}, {inexact}", opposite, inexact)
-        lower = self._at(f"sub i64 {quotient}, 1", quotient)
-        return self._at(f"select i1 {down}, i64 {lower}, i64 {quotient}", down, lower, quotient)
+            return self._at("udiv", "i64", a, b)
+        quotient = self._at("sdiv", "i64", a, b)
+        remainder = self._at("srem", "i64", a, b)
+        signs = self._at("xor", "i64", remainder, b)
+        opposite = self._at("icmp slt", "i64", signs, 0)
+        inexact = self._at("icmp ne", "i64", remainder, 0)
+        down = self._at("and", "i1", opposite, inexact)
+        lower = self._at("sub", "i64", quotient, 1)
+        return self._choice(down, lower, quotient)
 
     def relation(self, relation: Any) -> str:
         """Return an ``i1`` with the truth of a relation between sizes."""
@@ -341,4 +454,4 @@ class Emitter:
             return "true" if relation == sp.true else "false"
         word = {sp.Eq: "eq", sp.Ne: "ne", sp.Lt: "slt", sp.Le: "sle", sp.Gt: "sgt", sp.Ge: "sge"}
         a, b = self.index(relation.lhs), self.index(relation.rhs)
-        return self._at(f"icmp {word[relation.func]} i64 {a}, {b}", a, b)
+        return self._at(f"icmp {word[relation.func]}", "i64", a, b)

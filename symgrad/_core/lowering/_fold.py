@@ -46,10 +46,10 @@ def combine(e: Emitter, how: str, dtype: np.dtype[Any], a: str, b: str) -> str:
     if how in ("add", "multiply"):
         word = {"add": "add", "multiply": "mul"}[how]
         if dtype.kind == "b":
-            return e.op(f"{'or' if how == 'add' else 'and'} i1 {a}, {b}")
-        return e.op(f"{'f' + word + ' reassoc' if real else word} {kind} {a}, {b}")
+            return e.op("or" if how == "add" else "and", "i1", a, b)
+        return e.op("f" + word + " reassoc" if real else word, kind, a, b)
     if how in ("or", "and"):
-        return e.op(f"{how} i1 {a}, {b}")
+        return e.op(how, "i1", a, b)
     if real:
         return e.call_intrinsic(how, dtype, a, b)
     sign = "u" if dtype.kind in "ub" else "s"
@@ -87,7 +87,7 @@ def describe(node: Node) -> Reduction:
         e = values.emitter
         e.depth = e.depth_of(a, b)
         word = "fmul" if node.dtype.kind == "f" else "mul"
-        name = e.op(f"{word} {llvm_type(node.dtype)} {a}, {b}")
+        name = e.op(word, llvm_type(node.dtype), a, b)
         e.depth = 0
         return name
 
@@ -214,7 +214,7 @@ def fold_numbers(module: Module, how: str, dtype: np.dtype[Any]) -> str:
         helper = cascade_functions(module, kind)
         opening = [f"  %stack = alloca [64 x {kind}]", "  %counter = alloca i64",
                    "  store i64 0, ptr %counter"]  # fmt: skip
-        e.line(f"call void @{helper}.push(ptr %stack, ptr %counter, {kind} %part)")
+        e.call("void", f"@{helper}.push", ["ptr %stack", "ptr %counter", f"{kind} %part"])
         total = [f"  %all = call {kind} @{helper}.sum(ptr %stack, ptr %counter)",
                  f"  store {kind} %all, ptr %result"]  # fmt: skip
     else:
@@ -230,7 +230,7 @@ def fold_numbers(module: Module, how: str, dtype: np.dtype[Any]) -> str:
         "  br i1 %more, label %body, label %done", "body:",
         f"  %at = getelementptr inbounds {kind}, ptr %parts, i64 %i",
         f"  %part = load {kind}, ptr %at",
-        *e.lines[0],
+        *(x.text() for x in e.lines[0]),
         "  %next = add nuw nsw i64 %i, 1",
         "  br label %head", "done:",
         *total,
@@ -257,7 +257,7 @@ def fold_arrays(module: Module, how: str, dtype: np.dtype[Any]) -> str:
         f"  %at = getelementptr inbounds {kind}, ptr %source, i64 %i",
         f"  %part = load {kind}, ptr %at",
         f"  %to = getelementptr inbounds {kind}, ptr %result, i64 %i",
-        *e.lines[0],
+        *(x.text() for x in e.lines[0]),
         "  %next = add nuw nsw i64 %i, 1",
         "  br label %head", "chunk.done:",
         "  %c.next = add i64 %c, 1",
@@ -269,13 +269,13 @@ def fold_arrays(module: Module, how: str, dtype: np.dtype[Any]) -> str:
 def _fold_into(e: Emitter, how: str, dtype: np.dtype[Any], target: str = "%result") -> None:
     """Emit the folding of ``%part`` into memory."""
     kind = memory_type(dtype)
-    before, part = e.op(f"load {kind}, ptr {target}"), "%part"
+    before, part = e.load(kind, target), "%part"
     if dtype.kind == "b":
-        before, part = (e.op(f"trunc i8 {x} to i1") for x in (before, part))
+        before, part = (e.cast("trunc", "i8", x, "i1") for x in (before, part))
     total = combine(e, how, dtype, before, part)
     if dtype.kind == "b":
-        total = e.op(f"zext i1 {total} to i8")
-    e.line(f"store {kind} {total}, ptr {target}")
+        total = e.cast("zext", "i1", total, "i8")
+    e.store(kind, total, target)
 
 
 def _helper(module: Module, name: str, parameters: str, group: str, body: list[str]) -> str:
@@ -295,19 +295,21 @@ def fill(e: Emitter, place: Place, node: Node, value: Any) -> None:
         return
     text = memory_text(value, node.dtype)
     if place.slot is not None:
-        e.line(f"store {kind} {text}, ptr {_pointer(e, place)}")
+        e.store(kind, text, _pointer(e, place))
         return
     count = e.index(as_expr(dim_product(node.shape)))
     if value == 0:
         e.module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
-        size = e.op(f"mul i64 {count}, {max(node.dtype.itemsize, 1)}")
-        e.line(f"call void @llvm.memset.p0.i64(ptr {place.pointer}, i8 0, i64 {size}, i1 0)")
+        size = e.op("mul", "i64", count, max(node.dtype.itemsize, 1))
+        e.call(
+            "void", "@llvm.memset.p0.i64", [f"ptr {place.pointer}", "i8 0", f"i64 {size}", "i1 0"]
+        )
         return
     helper = fill_function(e.module, kind)
-    e.line(f"call void @{helper}(ptr {place.pointer}, i64 {count}, {kind} {text})")
+    e.call("void", f"@{helper}", [f"ptr {place.pointer}", f"i64 {count}", f"{kind} {text}"])
 
 
 def _pointer(e: Emitter, place: Place) -> str:
     if place.slot is None:
         return place.pointer
-    return e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
+    return e.element("i64", place.pointer, place.slot)

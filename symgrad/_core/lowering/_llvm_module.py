@@ -8,9 +8,11 @@ from typing import Any
 import sympy as sp
 
 from ..base.switches import is_on
+from ..graph import checking
 from ..runtime import vector_width
 from ..runtime.interface import constant_text
 from ._function_merging import written_once
+from ._instructions import Function, check
 from ._simd_variants import Definition, definitions
 
 #: With more instructions of SIMD functions than this in the places of their calls, they stay
@@ -58,7 +60,8 @@ class Module:
 
     def __init__(self, vector_math: bool, by_pointer: bool = False) -> None:
         self.vector_math, self.by_pointer = vector_math, by_pointer
-        self.functions: list[str] = []
+        #: Those of the program, and texts of helpers that are the same in all programs.
+        self.functions: list[Function | str] = []
         self.declarations: dict[str, str] = {}
         own = f"nounwind{vector_width()}"
         self.attributes: dict[str, int] = {own: 0, f'{own} "{STEPS}"': 1}
@@ -147,10 +150,15 @@ class Module:
         simd: Iterable[str] = self.definitions.values()
         if self.inlined > MOST_INLINED:
             simd = (text.replace("alwaysinline", "noinline", 1) for text in simd)
+        if checking():
+            for function in self.functions:
+                if isinstance(function, Function):
+                    check(function)
         functions = list(self.functions)
         if is_on("merge"):
             functions = list(written_once(functions, self.loops, self.attribute("noinline")))
-        parts = [self.few, *self._tables(), *self.pointers.values(), *simd, *reversed(functions)]
+        texts = [f if isinstance(f, str) else f.text() for f in reversed(functions)]
+        parts = [self.few, *self._tables(), *self.pointers.values(), *simd, *texts]
         parts += self.declarations.values()
         parts += [f"attributes #{n} = {{ {text} }}" for text, n in self.attributes.items()]
         parts += ["!0 = distinct !{}", '!1 = !{!"llvm.loop.parallel_accesses", !0}']

@@ -12,7 +12,6 @@ from ..base.sizes import Dimension, Shape, as_expr, dim_product
 from ..graph import Node
 from ..runtime.interface import memory_type
 from ._batched_loops import LANES
-from ._emitter import on_stack
 from ._llvm_module import Module
 from ._values import Place
 from ._writer import Writer
@@ -45,16 +44,17 @@ class Row:
         e = self.e
         if self.idle:
             return self.base or "null"
-        base = e.op(f"load ptr, ptr {self.base}") if self.grows else self.base
-        offset = index if not self.shape else e.op(f"mul nsw i64 {index}, {self.count}")
-        return e.op(f"getelementptr inbounds {self.kind}, ptr {base}, i64 {offset}")
+        assert self.base is not None
+        base = e.load("ptr", self.base) if self.grows else self.base
+        offset = index if not self.shape else e.op("mul nsw", "i64", index, self.count)
+        return e.element(self.kind, base, offset)
 
     def argument(self, index: str) -> str:
         """Return the body's argument for the element of step ``index``."""
         pointer = self.at(index)
         if self.shape:
             return f"ptr {pointer}"
-        return f"{self.kind} {self.e.op(f'load {self.kind}, ptr {pointer}')}"
+        return f"{self.kind} {self.e.load(self.kind, pointer)}"
 
 
 class Number:
@@ -65,7 +65,7 @@ class Number:
         self.cell = writer.cell(self.kind, writer.number(init))
 
     def value(self) -> str:
-        return self.writer.e.op(f"load {self.kind}, ptr {self.cell}")
+        return self.writer.e.load(self.kind, self.cell)
 
     def argument(self) -> str:
         """Return the body's argument."""
@@ -77,7 +77,7 @@ class Number:
 
     def finish(self, place: Place) -> None:
         """Give the last value to the outside."""
-        self.writer.e.line(f"store {self.kind} {self.value()}, ptr {self.writer.slot(place)}")
+        self.writer.e.store(self.kind, self.value(), self.writer.slot(place))
 
 
 class Small:
@@ -85,7 +85,7 @@ class Small:
 
     def __init__(self, writer: Writer, node: Node, init: Node) -> None:
         self.writer, self.node, self.size = writer, node, bytes_of(node)
-        self.here, self.there = (writer.e.op(on_stack(self.size)) for _ in range(2))
+        self.here, self.there = (writer.e.on_stack(self.size) for _ in range(2))
         writer.copy(self.here, writer.array(init), self.size)
 
     def argument(self) -> str:
@@ -115,7 +115,7 @@ class Large:
         self.there, self.spare = writer.cell("ptr", first), writer.cell("ptr", second)
 
     def _load(self, cell: str) -> str:
-        return self.writer.e.op(f"load ptr, ptr {cell}")
+        return self.writer.e.load("ptr", cell)
 
     def argument(self) -> str:
         """Return the body's argument."""
@@ -128,9 +128,9 @@ class Large:
     def advance(self, k: int) -> None:
         """Take over what the body has computed."""
         e, written, free = self.writer.e, self._load(self.there), self._load(self.spare)
-        e.line(f"store ptr {written}, ptr {self.here}")
-        e.line(f"store ptr {free}, ptr {self.there}")
-        e.line(f"store ptr {written}, ptr {self.spare}")
+        e.store("ptr", written, self.here)
+        e.store("ptr", free, self.there)
+        e.store("ptr", written, self.spare)
 
     def finish(self, place: Place) -> None:
         """Give the last value to the outside."""
@@ -147,7 +147,7 @@ class Kept:
         if self.place is not None:
             self.here = writer.pointer(self.place)
         elif small:
-            self.here = writer.e.op(on_stack(self.size))
+            self.here = writer.e.on_stack(self.size)
         else:
             self.here = writer.unit.scratch(writer.frame, self.size)
         writer.copy(self.here, writer.array(init), self.size)
@@ -183,15 +183,22 @@ class Lane:
 
     def at(self, lane: str) -> str:
         """Return the pointer to the first element of a lane."""
-        return self.e.op(f"getelementptr inbounds {self.kind}, ptr {self.pointer}, i64 {lane}")
+        return self.e.element(self.kind, self.pointer, lane)
 
     def move(self, target: str, wide: bool, source: str, far: bool) -> None:
         """Copy an array; elements lie as far apart as there are lanes where it says so."""
         helper = move_function(self.e.module, self.node.dtype.itemsize)
         steps = [LANES if w else 1 for w in (wide, far)]
-        self.e.line(
-            f"call void @{helper}(ptr {target}, i64 {steps[0]}, ptr {source}, i64 {steps[1]}, "
-            f"i64 {self.count})"
+        self.e.call(
+            "void",
+            f"@{helper}",
+            [
+                f"ptr {target}",
+                f"i64 {steps[0]}",
+                f"ptr {source}",
+                f"i64 {steps[1]}",
+                f"i64 {self.count}",
+            ],
         )
 
     def spread(self, lane: str, source: str) -> None:
@@ -201,7 +208,7 @@ class Lane:
     def collected(self, lane: str) -> str:
         """Return a lane's value as an argument."""
         if self.one is None:
-            return f"{self.kind} {self.e.op(f'load {self.kind}, ptr {self.at(lane)}')}"
+            return f"{self.kind} {self.e.load(self.kind, self.at(lane))}"
         self.move(self.one, False, self.at(lane), True)
         return f"ptr {self.one}"
 

@@ -1,4 +1,4 @@
-"""Loops as text: a function's frame, and the nest of loops over a domain."""
+"""Loops: a function's frame, and the nest of loops over a domain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import sympy as sp
 from ..base.sizes import Shape
 from ..graph import Node
 from ..ops.movement import is_single
+from . import _instructions as asm
 from ._emitter import Emitter, size_parameters
+from ._instructions import Function, Instruction
 from ._llvm_module import FEW_TURNS
 from ._plan import Store
 from ._segments import MOST, Segments, segments
@@ -26,6 +28,9 @@ FEW = range(9, 129)
 #: What a chunk is told of its neighbours, in two bits: whether the one before it, and the one
 #: behind it, have added to the elements that they share.
 JOINED = "%joined"
+
+#: The instructions at the start and at the end of each block of an innermost loop.
+Block = tuple[list[Instruction], list[Instruction]]
 
 
 @dataclass
@@ -104,26 +109,26 @@ class Loops:
 
     def assemble(
         self,
-        before: dict[int, list[str]],
-        after: dict[int, list[str]],
-        blocked: tuple[list[str], list[str]] | None,
+        before: dict[int, list[Instruction]],
+        after: dict[int, list[Instruction]],
+        blocked: Block | None,
         marks: Sequence[int] = (),
         free: int = 0,
-    ) -> list[str]:
-        """Return the function body: the emitter's lines wrapped in loops.
+    ) -> list[Instruction]:
+        """Return the function body: the emitter's instructions wrapped in loops.
 
         ``before[d]`` and ``after[d]`` run before and after the loop at depth ``d``;
         ``blocked`` (start, end of a block) splits the innermost loop. Its body may be cut at
-        the ``marks``, numbers of lines; from line ``free`` on the order of what it writes counts.
+        the ``marks``, numbers of instructions; from ``free`` on the order of what it writes counts.
         """
         extents = [self.emitter.index(d) for d in self.domain]
         found = self._segments(marks, free)
         if found is not None:
             self.emitter.lines[0] += found.rows
             blocked = blocked or ([], [])
-        lines = ["entry:", *self.emitter.lines[0]]
-        label = "entry"
-        closing: list[list[str]] = []
+        lines = [asm.label("entry"), *self.emitter.lines[0]]
+        last = "entry"
+        closing: list[list[Instruction]] = []
         rank = len(self.domain)
         for depth in range(rank):
             lines += before.get(depth, [])
@@ -135,19 +140,20 @@ class Loops:
             cut = self.part and depth == self.outermost
             bounds = ("%begin", "%end") if cut else ("0", extents[depth])
             length = found.block if found is not None else BLOCK
-            opened, label, closed = self._loop(depth, label, bounds, split, length)
+            opened, last, closed = self._loop(depth, last, bounds, split, length)
             if split is not None and found is not None:
                 lines += self._joined(depth, opened, found, closed)
                 lines += after.get(depth, [])
                 break
             if depth == self.innermost:
-                jump = next(k for k, line in enumerate(closed) if line.startswith("  br i1"))
-                closed[jump] += self.emitter.module.loop(self.turn or self.fixed())
+                turn = next(k for k, x in enumerate(closed) if x.types[:1] == ("i1",))
+                told = self.emitter.module.loop(self.turn or self.fixed())
+                closed[turn] = closed[turn]._replace(more=told)
             lines += opened + self.emitter.lines[depth + 1]
             closing.append(closed + after.get(depth, []))
         for part in reversed(closing):
             lines += part
-        return [*lines, "  ret void"]
+        return [*lines, asm.ret()]
 
     def fixed(self) -> int:
         """Return what LLVM is told of the innermost loop if its turns are fixed and few, else 0."""
@@ -165,95 +171,102 @@ class Loops:
         return segments(self.emitter.lines[-1], marks, f"%i{k}", f"%block{k}")
 
     def _joined(
-        self, depth: int, opened: list[str], found: Segments, closed: list[str]
-    ) -> list[str]:
+        self, depth: int, opened: list[Instruction], found: Segments, closed: list[Instruction]
+    ) -> list[Instruction]:
         """Return the loop over blocks with a loop for each segment inside."""
         i, block, body = f"%i{depth}", f"%block{depth}", f"body{depth}"
         head = opened[:-3]  # up to the jump to the first loop
-        tail = closed[closed.index(f"close{depth}:") :]
-        lines, label = [*head, f"  br label %{body}.0"], f"open{depth}"
+        tail = closed[closed.index(asm.label(f"close{depth}")) :]
+        lines, last = [*head, asm.jump(f"{body}.0")], f"open{depth}"
         for k, segment in enumerate(found.bodies):
             after = f"{body}.{k + 1}" if k + 1 < len(found.bodies) else f"close{depth}"
+            own = f"{body}.{k}"
             lines += [
-                f"{body}.{k}:",
-                f"  {i}.{k} = phi i64 [ {block}, %{label} ], [ {i}.{k}.next, %{body}.{k} ]",
+                asm.label(own),
+                asm.phi(f"{i}.{k}", "i64", (block, last), (f"{i}.{k}.next", own)),
                 *segment,
-                f"  {i}.{k}.next = add nuw nsw i64 {i}.{k}, 1",
-                f"  {i}.{k}.more = icmp slt i64 {i}.{k}.next, {block}.end",
-                f"  br i1 {i}.{k}.more, label %{body}.{k}, label %{after}"
-                + self.emitter.module.loop(self.turn),
+                *_turn(f"{i}.{k}", f"{block}.end", own, after, self.emitter.module.loop(self.turn)),
             ]
-            label = f"{body}.{k}"
+            last = own
         return lines + tail
 
     def _loop(
         self,
         depth: int,
-        label: str,
+        before: str,
         bounds: tuple[str, str],
-        blocked: tuple[list[str], list[str]] | None,
+        blocked: Block | None,
         length: int = BLOCK,
-    ) -> tuple[list[str], str, list[str]]:
+    ) -> tuple[list[Instruction], str, list[Instruction]]:
+        """Return what opens a loop that follows the block ``before``, its block, what closes it."""
         first, extent = bounds
         i, body, done = f"%i{depth}", f"body{depth}", f"done{depth}"
+        any_ = f"%any{depth}"
         if blocked is None:
             return (
                 [
-                    f"  %any{depth} = icmp sgt i64 {extent}, {first}",
-                    f"  br i1 %any{depth}, label %{body}, label %{done}",
-                    f"{body}:",
-                    f"  {i} = phi i64 [ {first}, %{label} ], [ {i}.next, %latch{depth} ]",
+                    Instruction(any_, "icmp sgt", "i64", (extent, first)),
+                    asm.branch(any_, body, done),
+                    asm.label(body),
+                    asm.phi(i, "i64", (first, before), (f"{i}.next", f"latch{depth}")),
                 ],
                 body,
                 [
-                    f"  br label %latch{depth}",
-                    f"latch{depth}:",
-                    f"  {i}.next = add nuw nsw i64 {i}, 1",
-                    f"  {i}.more = icmp slt i64 {i}.next, {extent}",
-                    f"  br i1 {i}.more, label %{body}, label %{done}",
-                    f"{done}:",
+                    asm.jump(f"latch{depth}"),
+                    asm.label(f"latch{depth}"),
+                    *_turn(i, extent, body, done),
+                    asm.label(done),
                 ],
             )
         start, end = blocked
-        block = f"%block{depth}"
+        block, opening, close = f"%block{depth}", f"open{depth}", f"close{depth}"
+        after, least = f"{block}.next", [f"i64 {block}.next", f"i64 {extent}"]
         return (
             [
-                f"  %any{depth} = icmp sgt i64 {extent}, {first}",
-                f"  br i1 %any{depth}, label %open{depth}, label %{done}",
-                f"open{depth}:",
-                f"  {block} = phi i64 [ {first}, %{label} ], [ {block}.next, %close{depth} ]",
-                f"  {block}.next = add nuw nsw i64 {block}, {length}",
-                f"  {block}.end = call i64 @llvm.smin.i64(i64 {block}.next, i64 {extent})",
+                Instruction(any_, "icmp sgt", "i64", (extent, first)),
+                asm.branch(any_, opening, done),
+                asm.label(opening),
+                asm.phi(block, "i64", (first, before), (after, close)),
+                Instruction(after, "add nuw nsw", "i64", (block, str(length))),
+                asm.call(f"{block}.end", "i64", "@llvm.smin.i64", least),
                 *start,
-                f"  br label %{body}",
-                f"{body}:",
-                f"  {i} = phi i64 [ {block}, %open{depth} ], [ {i}.next, %{body}.latch ]",
+                asm.jump(body),
+                asm.label(body),
+                asm.phi(i, "i64", (block, opening), (f"{i}.next", f"{body}.latch")),
             ],
             body,
             [
-                f"  br label %{body}.latch",
-                f"{body}.latch:",
-                f"  {i}.next = add nuw nsw i64 {i}, 1",
-                f"  {i}.more = icmp slt i64 {i}.next, {block}.end",
-                f"  br i1 {i}.more, label %{body}, label %close{depth}",
-                f"close{depth}:",
+                asm.jump(f"{body}.latch"),
+                asm.label(f"{body}.latch"),
+                *_turn(i, f"{block}.end", body, close),
+                asm.label(close),
                 *end,
-                f"  {block}.more = icmp slt i64 {block}.next, {extent}",
-                f"  br i1 {block}.more, label %open{depth}, label %{done}",
-                f"{done}:",
+                Instruction(f"{block}.more", "icmp slt", "i64", (after, extent)),
+                asm.branch(f"{block}.more", opening, done),
+                asm.label(done),
             ],
         )
 
 
-def function_text(name: str, frame: Frame, body: list[str], internal: bool = True) -> str:
-    """Return a function of the frame's parameters as text."""
+def _turn(index: str, end: str, body: str, after: str, more: str = "") -> list[Instruction]:
+    """Return the end of a loop's body: the next index, and whether there is one."""
+    return [
+        Instruction(f"{index}.next", "add nuw nsw", "i64", (index, "1")),
+        Instruction(f"{index}.more", "icmp slt", "i64", (f"{index}.next", end)),
+        asm.branch(f"{index}.more", body, after, more),
+    ]
+
+
+def task_function(
+    name: str, frame: Frame, body: Sequence[Instruction], internal: bool = True
+) -> Function:
+    """Return a function of the frame's parameters."""
     parameters = [f"ptr noalias {p}" for p in frame.pointers]
     parameters += size_parameters(frame.sizes)
     parameters += [f"i64 {x}" for x in frame.more]
-    linkage = "internal " if internal else ""
-    group = "#0" if any(".next = add" in line for line in body) else "#1"  # of steps
-    head = f"define {linkage}void @{name}({', '.join(parameters)}) {group} {{"
-    return "\n".join([head, *body, "}\n"])
+    loops = asm.has_loop(body)
+    group = "#0" if loops else "#1"  # of steps
+    return Function(name, parameters, body, group, internal=internal, loops=loops)
 
 
 def parameter_types(frame: Frame) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 from ..base.sizes import Dimension, as_expr, dim_product
 from ..graph import Node
 from ..op import Gather, Placing
 from ..runtime.interface import constant_text, llvm_type, memory_text
+from . import _instructions as asm
 from ._chunking import Cut
 from ._emitter import LINE, Emitter
 from ._fold import (
@@ -19,8 +21,9 @@ from ._fold import (
     identity_of,
     result_index,
 )
+from ._instructions import Instruction
 from ._llvm_module import ONE_VECTOR, Module
-from ._loops import BLOCK, FEW, Frame, Loops, function_text
+from ._loops import BLOCK, FEW, Frame, Loops, task_function
 from ._plan import Nest, Store
 from ._values import Index, Place, Values
 from ._windows import Slide, windows
@@ -78,9 +81,9 @@ class NestWriter:
             self.emitter, frame.using, copied | set(nest.nodes), self.index, frame.status,
             nest.unwritten,
         )  # fmt: skip
-        self.before: dict[int, list[str]] = {}
-        self.after: dict[int, list[str]] = {}
-        self.block: tuple[list[str], list[str]] = ([], [])
+        self.before: dict[int, list[Instruction]] = {}
+        self.after: dict[int, list[Instruction]] = {}
+        self.block: tuple[list[Instruction], list[Instruction]] = ([], [])
         self.blocked = False
         #: Results of which the innermost loop writes some of each row, and bytes of a row.
         self.rows: dict[str, Dimension] = {}
@@ -109,12 +112,12 @@ class NestWriter:
             self.loops.turn = 1
         elif small := self.small_parts():
             self.loops.turn = ONE_VECTOR if self.has_vectors(small) else 1
-        body = self.loops.assemble(
+        self.body = self.loops.assemble(
             self.before, self.after, self.block if self.blocked else None, marks, free
         )
         if self.blocked:
             e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
-        e.module.functions.append(function_text(self.name, self.frame, body, self.internal))
+        e.module.functions.append(task_function(self.name, self.frame, self.body, self.internal))
         return self.loops.innermost >= 0
 
     def small_parts(self) -> list[Store]:
@@ -153,7 +156,7 @@ class NestWriter:
     def is_short(self) -> bool:
         """Tell whether the body, which is written, is short, and calls nothing."""
         body = self.emitter.lines[-1]
-        return len(body) <= SHORT_BODY and not any(" call " in line for line in body)
+        return len(body) <= SHORT_BODY and not any(x.opcode == "call" for x in body)
 
     def early(self) -> dict[Node | None, list[Node | Store]]:
         """Return the reductions and stores by the node after which they come; None: the end.
@@ -199,9 +202,9 @@ class NestWriter:
         pointer = self.values.address(place, index, target.shape)
         e.depth = self.rank
         kind = llvm_type(place.dtype)
-        before = e.op(f"load {kind}, ptr {pointer}")
+        before = e.load(kind, pointer)
         total = combine(e, "add", place.dtype, before, value)
-        e.line(f"store {kind} {total}, ptr {pointer}")
+        e.store(kind, total, pointer)
         e.depth = 0
 
     def slide(self, tasks: list[Node | Store]) -> list[Node | Store]:
@@ -240,10 +243,11 @@ class NestWriter:
             e.module.declare("llvm.prefetch.p0", "void", ["ptr", *["i32 immarg"] * 3])
             e.module.helper(PREFETCH)
             row, (first, last) = e.index(size), (e.label("%first"), e.label("%last"))
+            given = [f"ptr {pointer}", f"i64 {first}", f"i64 {last}"]
             self.block[0].extend([
-                f"  {first} = mul i64 {block}, {row}",
-                f"  {last} = mul i64 {block}.end, {row}",
-                f"  call void @rows.prefetch(ptr {pointer}, i64 {first}, i64 {last})",
+                Instruction(first, "mul", "i64", (block, row)),
+                Instruction(last, "mul", "i64", (f"{block}.end", row)),
+                asm.call("", "void", "@rows.prefetch", given),
             ])  # fmt: skip
             self.blocked = True
 
@@ -275,44 +279,44 @@ class NestWriter:
         e = self.emitter
         e.depth = self.rank
         kind = "i8" if r.dtype.kind == "b" else llvm_type(r.dtype)
-        before = e.op(f"load {kind}, ptr {pointer}")
+        before = e.load(kind, pointer)
         if kind == "i8" and r.dtype.kind == "b":
-            before = e.op(f"trunc i8 {before} to i1")
+            before = e.cast("trunc", "i8", before, "i1")
         total = combine(e, r.how, r.dtype, before, value)
         if r.dtype.kind == "b":
-            total = e.op(f"zext i1 {total} to i8")
-        e.line(f"store {kind} {total}, ptr {pointer}")
+            total = e.cast("zext", "i1", total, "i8")
+        e.store(kind, total, pointer)
         e.depth = 0
 
     def fold_register(self, r: Reduction, place: Place, value: str, start: int) -> None:
         e = self.emitter
         kind = "i8" if r.dtype.kind == "b" else llvm_type(r.dtype)
         e.depth = 0
-        total = e.op(f"alloca {kind}")
+        total = e.alloca(kind)
         if r.place:
             self.arg(r, place, value, total, start)
             return
         zero = memory_text(identity_of(r.how, r.dtype), r.dtype)
-        opening = [f"  store {kind} {zero}, ptr {total}"]
+        opening = [asm.store(kind, zero, total)]
         self.fold(r, total, value)
         cascade = r.how == "add" and r.dtype.kind == "f" and self.loops.innermost >= start
         cascade = cascade and not (self.turn or self.short(r.axes))
         if not cascade:
             self.before.setdefault(start, []).extend(opening)
-            self.finish(r, place, [(f"load {kind}, ptr {total}")], start)
+            self.finish(r, place, lambda name: asm.load(name, kind, total), start)
             return
         self.blocked = True
         helper = cascade_functions(e.module, kind)
         e.depth = 0
-        stack, counter = e.op(f"alloca [64 x {kind}]"), e.op("alloca i64")
-        self.before.setdefault(start, []).append(f"  store i64 0, ptr {counter}")
+        stack, counter = e.alloca(f"[64 x {kind}]"), e.alloca("i64")
+        self.before.setdefault(start, []).append(asm.store("i64", "0", counter))
         self.block[0].extend(opening)
-        part = e.label("%part")
+        part, given = e.label("%part"), [f"ptr {stack}", f"ptr {counter}"]
         self.block[1].extend([
-            f"  {part} = load {kind}, ptr {total}",
-            f"  call void @{helper}.push(ptr {stack}, ptr {counter}, {kind} {part})",
+            asm.load(part, kind, total),
+            asm.call("", "void", f"@{helper}.push", [*given, f"{kind} {part}"]),
         ])  # fmt: skip
-        self.finish(r, place, [f"call {kind} @{helper}.sum(ptr {stack}, ptr {counter})"], start)
+        self.finish(r, place, lambda name: asm.call(name, kind, f"@{helper}.sum", given), start)
 
     def short(self, axes: tuple[int, ...]) -> bool:
         """Tell whether the folded length is fixed and no longer than a block."""
@@ -324,44 +328,46 @@ class NestWriter:
             count *= extent
         return count <= BLOCK
 
-    def finish(self, r: Reduction, place: Place, load: list[str], start: int) -> None:
-        """Store the folded value after the loop at ``start``."""
+    def finish(
+        self, r: Reduction, place: Place, value: Callable[[str], Instruction], start: int
+    ) -> None:
+        """Store the folded value, which ``value(register)`` gives, after the loop at ``start``."""
         e = self.emitter
         index = result_index(r, self.loops.index)
         pointer = self.values.address(place, index, r.node.shape)
         name = e.label("%total")
         kind = "i8" if place.dtype.kind == "b" else llvm_type(place.dtype)
         self.after.setdefault(start, [])[:0] = [
-            f"  {name} = {load[0]}",
-            f"  store {kind} {name}, ptr {pointer}",
+            value(name),
+            asm.store(kind, name, pointer),
         ]
 
     def arg(self, r: Reduction, place: Place, value: str, best: str, start: int) -> None:
         """Keep the first extremum's value and position; nan counts as extreme, as in NumPy."""
         e, kind = self.emitter, llvm_type(r.dtype)
-        where = e.op("alloca i64")
+        where = e.alloca("i64")
         zero = constant_text(identity_of(r.how, r.dtype), r.dtype)
         self.before.setdefault(start, []).extend(
-            [f"  store {kind} {zero}, ptr {best}", f"  store i64 -1, ptr {where}"]
+            [asm.store(kind, zero, best), asm.store("i64", "-1", where)]
         )
         e.depth = self.rank
-        seen, position = e.op(f"load {kind}, ptr {best}"), e.op(f"load i64, ptr {where}")
+        seen, position = e.load(kind, best), e.load("i64", where)
         word = "gt" if r.how == "maximum" else "lt"
-        first = e.op(f"icmp slt i64 {position}, 0")
+        first = e.op("icmp slt", "i64", position, "0")
         if r.dtype.kind == "f":
             # Unordered: a nan value wins, unless the best so far is nan already.
-            wins = e.op(f"fcmp u{word} {kind} {value}, {seen}")
-            number = e.op(f"fcmp ord {kind} {seen}, {seen}")
-            wins = e.op(f"and i1 {wins}, {number}")
+            wins = e.op(f"fcmp u{word}", kind, value, seen)
+            number = e.op("fcmp ord", kind, seen, seen)
+            wins = e.op("and", "i1", wins, number)
         else:
-            wins = e.op(f"icmp {'u' if r.dtype.kind in 'ub' else 's'}{word} {kind} {value}, {seen}")
-        wins = e.op(f"or i1 {wins}, {first}")
+            wins = e.op(f"icmp {'u' if r.dtype.kind in 'ub' else 's'}{word}", kind, value, seen)
+        wins = e.op("or", "i1", wins, first)
         e.depth = 0
         here = e.index(self.loops.index[r.axes[0]])
         e.depth = self.rank
-        kept = e.op(f"select i1 {wins}, {kind} {value}, {kind} {seen}")
-        moved = e.op(f"select i1 {wins}, i64 {here}, i64 {position}")
-        e.line(f"store {kind} {kept}, ptr {best}")
-        e.line(f"store i64 {moved}, ptr {where}")
+        kept = e.select(wins, kind, value, seen)
+        moved = e.select(wins, "i64", here, position)
+        e.store(kind, kept, best)
+        e.store("i64", moved, where)
         e.depth = 0
-        self.finish(r, place, [f"load i64, ptr {where}"], start)
+        self.finish(r, place, lambda name: asm.load(name, "i64", where), start)

@@ -17,11 +17,12 @@ from ..base.sizes import as_dim, as_expr, dim_product
 from ..base.switches import is_on
 from ..graph import Node
 from ..op import Placing
+from . import _instructions as asm
 from ._chunk_functions import dozens, share
 from ._chunking import Cut, cost_of, cut_of
 from ._emitter import Emitter, size_parameters
 from ._llvm_module import Module
-from ._loops import JOINED, Frame, function_text
+from ._loops import JOINED, Frame, task_function
 from ._nest import NestWriter
 from ._plan import Nest, Plan, Task
 
@@ -84,15 +85,16 @@ def write_together(
     e = Emitter(module)
     e.bind_sizes(frame.sizes)
     rows = [e.index(as_expr(nest.domain[0])) for nest in nests]
-    total = e.op(f"add i64 {rows[0]}, 1")
+    total = e.op("add", "i64", rows[0], "1")
     width = e.index(as_expr(dim_product(nests[0].domain[1:])))
-    turn = e.op(f"udiv i64 {TURN}, {e.least(width, 1, 'smax')}")
+    turn = e.op("udiv", "i64", TURN, e.least(width, 1, "smax"))
     step = e.least(turn, 1, "smax")
-    e.line("br label %turn")
-    e.lines[0] += ["turn:", "  %row = phi i64 [ %begin, %entry ], [ %next, %turn ]"]
-    e.line(f"%next = add nuw nsw i64 %row, {step}")
+    e.jump("turn")
+    e.begin("turn")
+    e.add(asm.phi("%row", "i64", ("%begin", "entry"), ("%next", "turn")))
+    e.op("add nuw nsw", "i64", "%row", step, name="%next")
     stop = e.least("%next", "%end")
-    last = e.op(f"icmp sge i64 {stop}, {total}")
+    last = e.op("icmp sge", "i64", stop, total)
     cost = 0
     for k, (nest, count) in enumerate(zip(nests, rows, strict=True)):
         own = Frame(frame.place, frame.result, frame.sizes, more=inner.more)
@@ -100,15 +102,16 @@ def write_together(
         inner.pointers.update(own.pointers)
         cost += cost_of(nest, len(own.pointers))
         first, end = (e.least(x, count) for x in ("%row", stop))
-        end = e.op(f"select i1 {last}, i64 {count}, i64 {end}")
+        end = e.select(last, "i64", count, end)
         given = [f"ptr {p}" for p in own.pointers] + size_parameters(own.sizes)
         given += [f"i64 {first}", f"i64 {end}", "i64 0"]
         once = module.attribute("noinline")
-        e.line(f"call void @{name}.{k}({', '.join(given)}) {once}")
-    e.line("%more = icmp slt i64 %next, %end")
-    e.line("br i1 %more, label %turn, label %done")
-    e.lines[0] += ["done:", "  ret void"]
-    module.functions.append(function_text(f"{name}.part", inner, ["entry:", *e.lines[0]]))
+        e.call("void", f"@{name}.{k}", given, f" {once}")
+    e.op("icmp slt", "i64", "%next", "%end", name="%more")
+    e.branch("%more", "turn", "done")
+    e.begin("done")
+    e.ret()
+    module.functions.append(task_function(f"{name}.part", inner, [asm.label("entry"), *e.lines[0]]))
     domain = (as_dim(as_expr(nests[0].domain[0]) + 1), *nests[0].domain[1:])
     share(module, name, domain, frame, inner, cost)
     return dozens(cost, domain)

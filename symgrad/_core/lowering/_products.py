@@ -8,7 +8,7 @@ C' = B' A', in one piece or in chunks for threads.
 
 from __future__ import annotations
 
-import re
+from string import Template
 
 import numpy as np
 
@@ -31,22 +31,22 @@ CHUNK = 1 << 21
 MOVE = 1
 
 _TEXT = """
-@LIMIT = external global i64
+@$LIMIT = external global i64
 
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 
 ; What chunks have in common: the arguments of @block, then the unit and the number of chunks.
 ; Sizes come first.
-%job = type { FIELDS }
+%job = type { $FIELDS }
 
 ; Chunk %j: some rows of the result or, if they are more, some columns.
 define internal void @chunk(ptr %at, i64 %j) #0 {
 entry:
   %job = load %job, ptr %at
-UNPACKED
+$UNPACKED
   %size = select i1 %by.rows, i64 %m, i64 %n
-  %unit = select i1 %by.rows, i64 SQUARE, i64 COLUMNS
+  %unit = select i1 %by.rows, i64 $SQUARE, i64 $COLUMNS
   %units = udiv i64 %size, %unit
   %first.0 = mul i64 %j, %units
   %first.1 = udiv i64 %first.0, %count
@@ -66,47 +66,47 @@ UNPACKED
   %a.by = mul i64 %first, %a.skip
   %b.by = mul i64 %first, %b.skip
   %c.by = mul i64 %first, %c.skip
-  %a.own = getelementptr KIND, ptr %a, i64 %a.by
-  %b.own = getelementptr KIND, ptr %b, i64 %b.by
-  %c.own = getelementptr KIND, ptr %c, i64 %c.by
+  %a.own = getelementptr $KIND, ptr %a, i64 %a.by
+  %b.own = getelementptr $KIND, ptr %b, i64 %b.by
+  %c.own = getelementptr $KIND, ptr %c, i64 %c.by
   call void @block(i64 %m.own, i64 %n.own, i64 %k, ptr %a.own, i64 %ars, i64 %acs, ptr %b.own,
       i64 %brs, i64 %bcs, ptr %c.own, i64 %crs, i64 %ccs)
   ret void
 }
 
-@THREADS = external global i64
-declare void @RUN(ptr, ptr, i64, i64)
+@$THREADS = external global i64
+declare void @$RUN(ptr, ptr, i64, i64)
 
-define void @PRODUCT(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b, i64 %brs,
+define void @$PRODUCT(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b, i64 %brs,
     i64 %bcs, ptr %c, i64 %threads) #0 {
 entry:
-  %limit = load i64, ptr @LIMIT
+  %limit = load i64, ptr @$LIMIT
   %mn = mul i64 %m, %n
   %work = mul i64 %mn, %k
   %large = icmp sgt i64 %work, %limit
   br i1 %large, label %blas, label %own
 blas:
-  call void @BLAS(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b, i64 %brs, i64 %bcs,
+  call void @$BLAS(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b, i64 %brs, i64 %bcs,
       ptr %c)
   ret void
 own: ; C as it is, or C' = B' A'? Vectors go along the columns.
-  %n.up = add i64 %n, LASTLANE
-  %n.vectors = udiv i64 %n.up, LANES
-  %m.up = add i64 %m, LASTLANE
-  %m.vectors = udiv i64 %m.up, LANES
+  %n.up = add i64 %n, $LASTLANE
+  %n.vectors = udiv i64 %n.up, $LANES
+  %m.up = add i64 %m, $LASTLANE
+  %m.vectors = udiv i64 %m.up, $LANES
   %mk = mul i64 %m, %k
   %nk = mul i64 %n, %k
   %cost.0 = mul i64 %n.vectors, %mk
   %b.lies = icmp eq i64 %bcs, 1
-  %b.move.0 = mul i64 %nk, MOVE
+  %b.move.0 = mul i64 %nk, $MOVE
   %b.move = select i1 %b.lies, i64 0, i64 %b.move.0
   %cost = add i64 %cost.0, %b.move
   %other.0 = mul i64 %m.vectors, %nk
   %a.lies = icmp eq i64 %ars, 1
-  %a.move.0 = mul i64 %mk, MOVE
+  %a.move.0 = mul i64 %mk, $MOVE
   %a.move = select i1 %a.lies, i64 0, i64 %a.move.0
   %other.1 = add i64 %other.0, %a.move
-  %c.move = mul i64 %mn, MOVE
+  %c.move = mul i64 %mn, $MOVE
   %other = add i64 %other.1, %c.move
   %swap = icmp slt i64 %other, %cost
   %M = select i1 %swap, i64 %n, i64 %m
@@ -119,14 +119,14 @@ own: ; C as it is, or C' = B' A'? Vectors go along the columns.
   %BCS = select i1 %swap, i64 %ars, i64 %bcs
   %CRS = select i1 %swap, i64 1, i64 %n
   %CCS = select i1 %swap, i64 %n, i64 1
-  %set = load i64, ptr @THREADS
+  %set = load i64, ptr @$THREADS
   %as.set = icmp eq i64 %threads, 0
   %most = select i1 %as.set, i64 %set, i64 %threads
-  %pieces = udiv i64 %work, CHUNK
+  %pieces = udiv i64 %work, $CHUNK
   %even = mul i64 %most, 2
   %some = call i64 @llvm.smin.i64(i64 %pieces, i64 %even)
-  %M.units = udiv i64 %M, SQUARE
-  %N.units = udiv i64 %N, COLUMNS
+  %M.units = udiv i64 %M, $SQUARE
+  %N.units = udiv i64 %N, $COLUMNS
   %narrow = icmp slt i64 %N.units, %some ; each chunk of rows copies B
   %high = icmp sgt i64 %M.units, %N.units
   %by.rows = and i1 %narrow, %high
@@ -150,22 +150,22 @@ define internal void @share(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, 
     i64 %bcs, ptr %c, i64 %crs, i64 %ccs, i64 %count, i1 %by.rows, i64 %threads) #0 {
 entry:
   %job = alloca %job
-PACKED
+$PACKED
   store %job %13, ptr %job
-  call void @RUN(ptr @chunk, ptr %job, i64 %count, i64 %threads)
+  call void @$RUN(ptr @chunk, ptr %job, i64 %count, i64 %threads)
   ret void
 }
 """
 
 #: BLAS has matrices by columns: C' = B' A', so the operands change places.
 _BLAS = """
-declare void @GEMM(ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr)
+declare void @$GEMM(ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr)
 
-define internal void @BLAS(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b, i64 %brs,
+define internal void @$BLAS(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b, i64 %brs,
     i64 %bcs, ptr %c) #0 {
   %flags = alloca [2 x i8]
   %numbers = alloca [6 x i32]
-  %factors = alloca [2 x KIND]
+  %factors = alloca [2 x $KIND]
   %a.lies = icmp eq i64 %acs, 1
   %b.lies = icmp eq i64 %bcs, 1
   %a.flag = select i1 %a.lies, i8 78, i8 84 ; N, T
@@ -182,11 +182,11 @@ define internal void @BLAS(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, p
   %lda = call i64 @llvm.smax.i64(i64 %a.wide, i64 %a.least.1)
   %ldb = call i64 @llvm.smax.i64(i64 %b.wide, i64 %b.least.1)
   %ldc = call i64 @llvm.smax.i64(i64 %n, i64 1)
-NUMBERS
-  %zero.at = getelementptr KIND, ptr %factors, i64 1
-  store KIND ONE, ptr %factors
-  store KIND ZERO, ptr %zero.at
-  call void @GEMM(ptr %b.flag.at, ptr %flags, ptr %n.at, ptr %m.at, ptr %k.at, ptr %factors,
+$NUMBERS
+  %zero.at = getelementptr $KIND, ptr %factors, i64 1
+  store $KIND $ONE, ptr %factors
+  store $KIND $ZERO, ptr %zero.at
+  call void @$GEMM(ptr %b.flag.at, ptr %flags, ptr %n.at, ptr %m.at, ptr %k.at, ptr %factors,
       ptr %b, ptr %ldb.at, ptr %a, ptr %lda.at, ptr %zero.at, ptr %c, ptr %ldc.at)
   ret void
 }
@@ -196,9 +196,9 @@ NUMBERS
 _ONLY_BLAS = """
 declare i64 @llvm.smax.i64(i64, i64)
 
-define void @PRODUCT(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b, i64 %brs,
+define void @$PRODUCT(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b, i64 %brs,
     i64 %bcs, ptr %c, i64 %threads) #0 {
-  call void @BLAS(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b, i64 %brs, i64 %bcs,
+  call void @$BLAS(i64 %m, i64 %n, i64 %k, ptr %a, i64 %ars, i64 %acs, ptr %b, i64 %brs, i64 %bcs,
       ptr %c)
   ret void
 }
@@ -262,9 +262,7 @@ def product_text(kind: str, size: int) -> str:
     texts = [_BLAS, _ONLY_BLAS] if tile is None else [BLOCK, _TEXT, _BLAS]
     if tile is not None:
         words |= _sizes(tile)
-    text = "\n".join(texts)
-    for _ in range(2):  # words within words
-        text = re.sub(r"(?<![%.\w])[A-Z]+\b(?!\.)", lambda m: str(words.get(m[0], m[0])), text)
+    text = Template("\n".join(texts)).substitute(words)
     attributes = f"attributes #0 = {{ nounwind{vector_width()} }}\n"
     made = [] if tile is None else [*tile_texts(tile), flip_text(tile)]
     return "\n".join([text, *made, attributes])

@@ -22,7 +22,7 @@ from ..runtime import Function, bind_function, cython_symbol, loop_symbol, ufunc
 from ..runtime.interface import constant_text, llvm_type
 from ._emitter import Emitter
 from ._llvm_module import Module
-from ._loops import Frame, Loops, function_text
+from ._loops import Frame, Loops, task_function
 from ._values import Place
 
 
@@ -87,15 +87,15 @@ class Call:
     def cell(self, kind: str, value: str) -> str:
         """Return a pointer to a number: Fortran takes every argument by its address."""
         with self.outside() as e:
-            pointer = e.op(f"alloca {kind}")
-            e.line(f"store {kind} {value}, ptr {pointer}")
+            pointer = e.alloca(kind)
+            e.store(kind, value, pointer)
             return pointer
 
     def integer(self, dim: Dimension) -> str:
         """Return a pointer to a size as a 32-bit integer."""
         with self.outside() as e:
             e.module.bounded.add(as_expr(dim) * (MOST_BYTES >> 31))  # so it is below 2**31
-            short = e.op(f"trunc i64 {self.size(dim)} to i32")
+            short = e.cast("trunc", "i64", self.size(dim), "i32")
             return self.cell("i32", short)
 
     def leading(self, dim: Dimension) -> str:
@@ -138,15 +138,15 @@ class Call:
     def at(self, pointer: str, index: str, kind: str | None = None) -> str:
         """Return a pointer to an element."""
         kind = kind or self.element
-        return self.e.op(f"getelementptr inbounds {kind}, ptr {pointer}, i64 {index}")
+        return self.e.element(kind, pointer, index)
 
     def get(self, pointer: str, index: str) -> str:
         """Load an element."""
-        return self.e.op(f"load {self.element}, ptr {self.at(pointer, index)}")
+        return self.e.load(self.element, self.at(pointer, index))
 
     def put(self, value: str, pointer: str, index: str) -> None:
         """Store an element."""
-        self.e.line(f"store {self.element} {value}, ptr {self.at(pointer, index)}")
+        self.e.store(self.element, value, self.at(pointer, index))
 
     @property
     def width(self) -> int:
@@ -165,7 +165,7 @@ class Call:
         symbol = cython_symbol(Function(f"scipy.linalg.cython_{library}", letter + name))
         self.e.module.symbols.add(symbol)
         self.e.module.declare(symbol, "void", ["ptr"] * len(arguments))
-        self.e.line(f"call void @{symbol}({', '.join(f'ptr {a}' for a in arguments)})")
+        self.e.call("void", f"@{symbol}", [f"ptr {a}" for a in arguments])
 
     def call_user(self, symbol: str, function: Any) -> None:
         """Call a function of ctypes' with two tables: the pointers, and all sizes in order."""
@@ -174,17 +174,17 @@ class Call:
         bind_function(symbol, address, keep=function)
         e, pointers, sizes = self.e, self.pointers, [d for shape in self.shapes for d in shape]
         with self.outside():
-            table = e.op(f"alloca [{len(pointers)} x ptr]")
-            lengths = e.op(f"alloca [{max(1, len(sizes))} x i64]")
+            table = e.alloca(f"[{len(pointers)} x ptr]")
+            lengths = e.alloca(f"[{max(1, len(sizes))} x i64]")
             for k, dim in enumerate(sizes):
-                place = e.op(f"getelementptr inbounds i64, ptr {lengths}, i64 {k}")
-                e.line(f"store i64 {self.size(dim)}, ptr {place}")
+                place = e.element("i64", lengths, k)
+                e.store("i64", self.size(dim), place)
         for k, pointer in enumerate(pointers):
-            place = e.op(f"getelementptr inbounds ptr, ptr {table}, i64 {k}")
-            e.line(f"store ptr {pointer}, ptr {place}")
+            place = e.element("ptr", table, k)
+            e.store("ptr", pointer, place)
         e.module.symbols.add(symbol)
         e.module.declare(symbol, "void", ["ptr", "ptr"])
-        e.line(f"call void @{symbol}(ptr {table}, ptr {lengths})")
+        e.call("void", f"@{symbol}", [f"ptr {table}", f"ptr {lengths}"])
 
     def loop_of(
         self, module: str, names: tuple[str, ...], arguments: tuple[str, ...],
@@ -205,8 +205,8 @@ class Call:
             e.module.declare(symbol, "void", kinds)
         function, extra = f"@{found[0]}", "null"
         if len(found) == 2:
-            odd = e.op(f"trunc i64 {self.size(parity)} to i1")
-            function = e.op(f"select i1 {odd}, ptr @{found[1]}, ptr @{found[0]}")
+            odd = e.cast("trunc", "i64", self.size(parity), "i1")
+            function = e.select(odd, "ptr", f"@{found[1]}", f"@{found[0]}")
         if data:
             extra = f"@{found[0]}.data"
             e.module.declarations[extra] = f"{extra} = external global i8"
@@ -233,14 +233,14 @@ class Call:
         """Call an inner loop of a universal function with its tables."""
         tables = [self._table("ptr", arguments)]
         tables += [self._table("i64", [self.size(n) for n in part]) for part in (sizes, steps)]
-        self.e.line(f"call void {function}({', '.join(f'ptr {t}' for t in tables)}, ptr {extra})")
+        self.e.call("void", function, [*(f"ptr {t}" for t in tables), f"ptr {extra}"])
 
     def _table(self, kind: str, values: Sequence[str]) -> str:
         """Return a pointer to an array of values on the stack."""
         with self.outside() as e:
-            pointer: str = e.op(f"alloca [{len(values)} x {kind}]")
+            pointer: str = e.alloca(f"[{len(values)} x {kind}]")
         for k, value in enumerate(values):
-            self.e.line(f"store {kind} {value}, ptr {self.at(pointer, str(k), kind)}")
+            self.e.store(kind, value, self.at(pointer, str(k), kind))
         return pointer
 
     def loop(self, count: str, body: Callable[[str], None]) -> None:
@@ -251,8 +251,8 @@ class Call:
     def spoil(self, info: str, pointer: str, count: Dimension) -> None:
         """Fill with nan if LAPACK reports a failure in ``info``."""
         e = self.e
-        failed = e.op(f"icmp ne i32 {e.op(f'load i32, ptr {info}')}, 0")
-        some = e.op(f"select i1 {failed}, i64 {self.size(count)}, i64 0")
+        failed = e.op("icmp ne", "i32", e.load("i32", info), "0")
+        some = e.select(failed, "i64", self.size(count), "0")
         self.loop(some, lambda i: self.put(self.filled(np.nan), pointer, i))
 
 
@@ -283,9 +283,7 @@ def write_routine(
         e.depth = e.depth_of(offset)
         kind = "i64" if place.slot is not None else llvm_type(x.dtype)
         where = str(place.slot) if place.slot is not None else offset
-        call.pointers.append(
-            e.op(f"getelementptr inbounds {kind}, ptr {place.pointer}, i64 {where}")
-        )
+        call.pointers.append(e.element(kind, place.pointer, where))
         e.depth = 0
     e.depth = len(batch)
     if not batch:
@@ -295,4 +293,4 @@ def write_routine(
     if not batch:
         e.lines[0] = [*call.before, *e.lines[0]]
     body = loops.assemble({}, {}, None)
-    module.functions.append(function_text(name, frame, body))
+    module.functions.append(task_function(name, frame, body))

@@ -9,14 +9,15 @@ near cache.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from ..base.switches import is_on
+from . import _instructions as asm
 from ._chains import Chains
 from ._emitter import INDEPENDENT
+from ._instructions import Instruction
 
 #: Elements of a block: the more the better for the loops, as long as the rows fit in ``BYTES``.
 MOST, LEAST, BYTES = 128, 32, 32768
@@ -24,10 +25,8 @@ MOST, LEAST, BYTES = 128, 32, 32768
 #: Crossing values of one body; beyond it the scratch would not fit on a thread's stack.
 MOST_ROWS = 2048
 
-_NAME = re.compile(r"%[\w.]+")
-_TYPE = re.compile(r"\b(?:double|float|ptr|i\d+)\b")
-_READ_ONLY = re.compile(r"%(?:in|c)\d+\b")
-_AGAIN = ("getelementptr", "add", "mul", "sub", "trunc i8")
+#: Instructions that take less time than a load of what they give.
+_AGAIN = frozenset(("getelementptr", "add", "mul", "sub"))
 
 
 @dataclass
@@ -37,68 +36,70 @@ class Segments:
     Attributes
     ----------
     bodies:
-        Their lines. The index of segment ``k`` is named ``INDEX.k``, the start of the block
+        Their instructions. The index of segment ``k`` is named ``INDEX.k``, the start of the block
         ``%block``.
     rows:
-        The lines that make the scratch, for the function's entry.
+        The instructions that make the scratch, for the function's entry.
     block:
         Elements in a block.
     """
 
-    bodies: list[list[str]]
-    rows: list[str]
+    bodies: list[list[Instruction]]
+    rows: list[Instruction]
     block: int
 
 
-def segments(lines: Sequence[str], marks: Sequence[int], index: str, start: str) -> Segments | None:
+def segments(
+    code: Sequence[Instruction], marks: Sequence[int], index: str, start: str
+) -> Segments | None:
     """Cut a loop's body, or return None if it is to stay whole.
 
     Parameters
     ----------
-    lines:
+    code:
         Straight-line instructions.
     marks:
-        Places where the body may be cut: numbers of lines.
+        Places where the body may be cut: numbers of instructions.
     index, start:
         The registers of the loop's index and of the block's first index.
     """
-    body = _Body(lines, index)
-    chains = Chains(lines, body.uses, body.defined, body.crossing())
+    body = _Body(code, index)
+    chains = Chains(code, body.uses, body.defined, body.crossing())
     cuts = sorted({*chains.cuts(marks), *chains.around(marks)})
-    return body.cut([0, *cuts, len(lines)], start) if cuts and is_on("segments") else None
+    return body.cut([0, *cuts, len(code)], start) if cuts and is_on("segments") else None
 
 
 class _Body:
     """Where each register of a body is defined and used."""
 
-    def __init__(self, lines: Sequence[str], index: str) -> None:
-        self.lines, self.index = lines, index
-        self.uses = [_NAME.findall(line) for line in lines]
+    def __init__(self, code: Sequence[Instruction], index: str) -> None:
+        self.code, self.index = code, index
+        self.uses = [[y for y in x.operands if y.startswith("%")] for x in code]
         self.defined: dict[str, int] = {}
         self.last: dict[str, int] = {}
         self.again: set[str] = set()
-        for k, (line, names) in enumerate(zip(lines, self.uses, strict=True)):
-            if " = " in line:
-                name = names.pop(0)
-                self.defined[name] = k
-                if self._cheap(line, names):
-                    self.again.add(name)
+        for k, (x, names) in enumerate(zip(code, self.uses, strict=True)):
+            if x.result:
+                self.defined[x.result] = k
+                if self._cheap(x, names):
+                    self.again.add(x.result)
             for used in names:
                 self.last[used] = k
 
-    def _cheap(self, line: str, names: list[str]) -> bool:
+    def _cheap(self, x: Instruction, names: list[str]) -> bool:
         """Tell whether a later segment computes this again: places, and what never changes."""
-        text = line.partition(" = ")[2]
-        if any(x in self.defined and x not in self.again for x in names):
+        if any(y in self.defined and y not in self.again for y in names):
             return False
-        if text.startswith("load"):
-            pointer = self.defined.get(names[0])
-            return pointer is not None and _READ_ONLY.search(self.lines[pointer]) is not None
-        return text.startswith(_AGAIN)
+        if x.opcode == "load":
+            pointer = self.defined.get(x.operands[0])
+            return pointer is not None and any(map(_is_read_only, self.uses[pointer]))
+        if x.opcode == "trunc":
+            return x.types == ("i8",)
+        return x.opcode.partition(" ")[0] in _AGAIN
 
     def crossing(self) -> list[int]:
-        """Return how many values cross a cut before each line."""
-        change = [0] * (len(self.lines) + 1)
+        """Return how many values cross a cut before each instruction."""
+        change = [0] * (len(self.code) + 1)
         for name, k in self.defined.items():
             if name not in self.again and self.last.get(name, k) > k:
                 change[k + 1] += 1
@@ -112,42 +113,48 @@ class _Body:
     def cut(self, bounds: list[int], start: str) -> Segments | None:
         """Return the segments between ``bounds``."""
         rows = _Rows()
-        segment_of = [0] * len(self.lines)
+        segment_of = [0] * len(self.code)
         for number, (a, b) in enumerate(pairwise(bounds)):
             segment_of[a:b] = [number] * (b - a)
-        bodies: list[list[str]] = []
+        bodies: list[list[Instruction]] = []
         for number, (a, b) in enumerate(pairwise(bounds)):
             rows.free(number)
             segment = _Segment(self, rows, number, start)
             for k in range(a, b):
                 segment.add(k, segment_of)
-            bodies.append(segment.lines)
+            bodies.append(segment.code)
         return rows.finished(bodies)
 
 
+def _is_read_only(name: str) -> bool:
+    """Tell whether a register points to an argument or a constant array: ``%in0``, ``%c1``."""
+    return name.removeprefix("%in").isdigit() or name.removeprefix("%c").isdigit()
+
+
 class _Segment:
-    """The lines of one segment, in which registers have its number behind their names."""
+    """The instructions of one segment, in which registers have its number behind their names."""
 
     def __init__(self, body: _Body, rows: _Rows, number: int, start: str) -> None:
         self.body, self.rows, self.number = body, rows, number
-        self.lines = [f"  %at.{number} = sub i64 {body.index}.{number}, {start}"]
+        place = f"{body.index}.{number}", start
+        self.code = [Instruction(f"%at.{number}", "sub", "i64", place)]
         #: The registers that there are so far.
         self.here: set[str] = set()
 
     def add(self, k: int, segment_of: Sequence[int]) -> None:
-        """Add a line of the body; what later segments use goes into a row."""
-        body, line = self.body, self.body.lines[k]
-        for name in body.uses[k]:
-            self._bring(name)
-        name = _NAME.search(line)[0] if " = " in line else ""  # type: ignore[index]
+        """Add an instruction of the body; what later segments use goes into a row."""
+        body, x = self.body, self.body.code[k]
+        for used in body.uses[k]:
+            self._bring(used)
+        name = x.result
         if name in self.here:
             return
-        self.lines.append(self._renamed(line))
+        self.code.append(self._renamed(x))
         if name:
             self.here.add(name)
             last = segment_of[body.last.get(name, k)]
             if last > self.number and name not in body.again:
-                self.lines += self.rows.store(name, line, self.number, last)
+                self.code += self.rows.store(x, self.number, last)
 
     def _bring(self, name: str) -> None:
         """Compute a register again, or load it from its row, if it is of another segment."""
@@ -162,35 +169,20 @@ class _Segment:
                 if missing:
                     stack += missing
                     continue
-                self.lines.append(self._renamed(body.lines[k]))
+                self.code.append(self._renamed(body.code[k]))
                 self.here.add(stack.pop())
             else:
-                self.lines += self.rows.load(x, self.number)
+                self.code += self.rows.load(x, self.number)
                 self.here.add(stack.pop())
 
-    def _renamed(self, text: str) -> str:
+    def _renamed(self, x: Instruction) -> Instruction:
         body = self.body
 
-        def of_segment(match: re.Match[str]) -> str:
-            name = match[0]
+        def own(name: str) -> str:
             known = name in body.defined or name == body.index
             return f"{name}.{self.number}" if known else name
 
-        return _NAME.sub(of_segment, text)
-
-
-def result_type(line: str) -> str:
-    """Return the type of an instruction's result."""
-    text = line.partition(" = ")[2]
-    if text.startswith(("icmp", "fcmp")):
-        return "i1"
-    if text.startswith("getelementptr"):
-        return "ptr"
-    if text.startswith("select"):
-        return str(_TYPE.findall(text)[1])
-    if " to " in text:
-        return text.rpartition(" to ")[2].strip()
-    return str(_TYPE.findall(text)[0])
+        return x._replace(result=own(x.result), operands=tuple(map(own, x.operands)))
 
 
 class _Rows:
@@ -206,39 +198,42 @@ class _Rows:
         """Give back the rows that were read for the last time before ``segment``."""
         self.pool += self.ends.pop(segment - 1, [])
 
-    def store(self, name: str, line: str, segment: int, last: int) -> list[str]:
-        kind = result_type(line)
+    def store(self, x: Instruction, segment: int, last: int) -> list[Instruction]:
+        name, kind = x.result, x.gives
         if self.pool:
             row = self.pool.pop()
         else:
             row, self.count = self.count, self.count + 1
         self.ends.setdefault(last, []).append(row)
         self.row[name] = (row, kind)
-        value, out = f"{name}.{segment}", []
+        value, out = f"{name}.{segment}", list[Instruction]()
         if kind == "i1":
-            out.append(f"  {value}.byte = zext i1 {value} to i8")
+            out.append(Instruction(f"{value}.byte", "zext", "i8", (value,), ("i1",)))
             kind, value = "i8", f"{value}.byte"
         return [
             *out,
-            f"  {name}.to = getelementptr inbounds {kind}, ptr %row{row}, i64 %at.{segment}",
-            f"  store {kind} {value}, ptr {name}.to{INDEPENDENT}",
+            asm.element(f"{name}.to", kind, f"%row{row}", f"%at.{segment}"),
+            asm.store(kind, value, f"{name}.to", INDEPENDENT),
         ]
 
-    def load(self, name: str, segment: int) -> list[str]:
+    def load(self, name: str, segment: int) -> list[Instruction]:
         row, kind = self.row[name]
         memory = "i8" if kind == "i1" else kind
         value, pointer = f"{name}.{segment}", f"{name}.from.{segment}"
-        out = [f"  {pointer} = getelementptr inbounds {memory}, ptr %row{row}, i64 %at.{segment}"]
+        out = [asm.element(pointer, memory, f"%row{row}", f"%at.{segment}")]
         if kind == "i1":
-            out.append(f"  {value}.byte = load i8, ptr {pointer}{INDEPENDENT}")
-            return [*out, f"  {value} = trunc i8 {value}.byte to i1"]
-        return [*out, f"  {value} = load {kind}, ptr {pointer}{INDEPENDENT}"]
+            out.append(asm.load(f"{value}.byte", "i8", pointer, INDEPENDENT))
+            return [*out, Instruction(value, "trunc", "i1", (f"{value}.byte",), ("i8",))]
+        return [*out, asm.load(value, kind, pointer, INDEPENDENT)]
 
-    def finished(self, bodies: list[list[str]]) -> Segments | None:
+    def finished(self, bodies: list[list[Instruction]]) -> Segments | None:
         if self.count > MOST_ROWS:
             return None
         block = MOST
         while block > LEAST and 8 * block * self.count > BYTES:
             block //= 2
-        rows = [f"  %row{k} = alloca [{block} x i64], align 64" for k in range(self.count)]
+        kind = f"[{block} x i64]"
+        rows = [
+            Instruction(f"%row{k}", "alloca", kind, more=", align 64") for k in range(self.count)
+        ]
         return Segments(bodies, rows, block)

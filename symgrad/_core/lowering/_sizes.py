@@ -19,7 +19,9 @@ from ..base.sizes import MOST_BYTES, Dim, as_expr, dim_product
 from ..graph import Node, SizeOf
 from ..program import Steps
 from ..runtime.interface import constant_text
+from . import _instructions as asm
 from ._emitter import Emitter
+from ._instructions import Function
 from ._llvm_module import Module
 
 #: An array in memory has at most so many bytes: the addresses that systems give to a process.
@@ -53,33 +55,35 @@ def write_sizes(
     parameters = [f"i64 {n}" for n in names.values()]
     for symbol, source in program.sizes.items():
         e.bind_index(symbol, names[source], 0)
-    _admit(e, sizes, unsure(program, [*computed(program, outputs), *module.bounded, steps]))
+    admitted = _admit(
+        e, sizes, unsure(program, [*computed(program, outputs), *module.bounded, steps])
+    )
     checks = []
     for (k, axis), given in names.items():
         dim = program.inputs[k].dim if axis is None else program.inputs[k].shape[axis]
         expected = e.index(dim)
         if expected != given:
-            checks.append(e.op(f"icmp eq i64 {given}, {expected}"))
+            checks.append(e.op("icmp eq", "i64", given, expected))
     for relation, truth in program.guards.items():
         value = e.relation(relation)
-        checks.append(value if truth else e.op(f"xor i1 {value}, true"))
+        checks.append(value if truth else e.op("xor", "i1", value, "true"))
     result = "true"
     for check in checks:
-        result = check if result == "true" else e.op(f"and i1 {result}, {check}")
+        result = check if result == "true" else e.op("and", "i1", result, check)
     for position, dim in enumerate([*sizes, *(d for n in outputs for d in n.shape), steps]):
         value = e.index(dim)
-        pointer = e.op(f"getelementptr inbounds i64, ptr %found, i64 {position}")
-        e.line(f"store i64 {value}, ptr {pointer}")
-    status = e.op(f"select i1 {result}, i32 0, i32 2")
-    body = ["entry:", *e.lines[0], f"  ret i32 {status}"]
-    if "general:" in body:
-        body += ["special:", "  ret i32 2"]
-    head = f"define i32 @{name}.sizes({', '.join([*parameters, 'ptr %found'])}) #0 {{"
-    module.functions.append("\n".join([head, *body, "}\n"]))
+        pointer = e.element("i64", "%found", position)
+        e.store("i64", value, pointer)
+    status = e.select(result, "i32", "0", "2")
+    body = [asm.label("entry"), *e.lines[0], asm.ret("i32", status)]
+    if admitted:
+        body += [asm.label("special"), asm.ret("i32", "2")]
+    function = Function(f"{name}.sizes", [*parameters, "ptr %found"], body, "#0", "i32", False)
+    module.functions.append(function)
 
 
-def _admit(e: Emitter, sizes: Sequence[sp.Symbol], bound: Bound) -> None:
-    """Refuse sizes before anything is computed with them.
+def _admit(e: Emitter, sizes: Sequence[sp.Symbol], bound: Bound) -> bool:
+    """Refuse sizes before anything is computed with them; tell whether some may be.
 
     Those of 0 and 1 have traces of their own; for others the arithmetic could leave 64 bits.
     """
@@ -88,20 +92,21 @@ def _admit(e: Emitter, sizes: Sequence[sp.Symbol], bound: Bound) -> None:
         least = e.index(sizes[0])
         for symbol in sizes[1:]:
             least = e.least(least, e.index(symbol))
-        checks.append(e.op(f"icmp sgt i64 {least}, 1"))
+        checks.append(e.op("icmp sgt", "i64", least, "1"))
     if bound:
         checks.append(_below(e, bound))
     if not checks:
-        return
-    general = checks[0] if len(checks) == 1 else e.op(f"and i1 {', '.join(checks)}")
-    e.line(f"br i1 {general}, label %general, label %special")
-    e.lines[0].append("general:")
+        return False
+    general = checks[0] if len(checks) == 1 else e.op("and", "i1", *checks)
+    e.branch(general, "general", "special")
+    e.begin("general")
+    return True
 
 
 def _below(e: Emitter, bound: Bound) -> str:
     """Compare a bound with the limit: with floats, which do not overflow."""
     floats = {
-        symbol: e.op(f"sitofp i64 {e.index(symbol)} to double")
+        symbol: e.cast("sitofp", "i64", e.index(symbol), "double")
         for symbol in dict.fromkeys(s for monomial in bound for s, _ in monomial)
     }
     total = constant_text(0.0, np.dtype(np.float64))
@@ -109,10 +114,10 @@ def _below(e: Emitter, bound: Bound) -> str:
         term = constant_text(float(coefficient), np.dtype(np.float64))
         for symbol, power in monomial:
             for _ in range(power):
-                term = e.op(f"fmul double {term}, {floats[symbol]}")
-        total = e.op(f"fadd double {total}, {term}")
+                term = e.op("fmul", "double", term, floats[symbol])
+        total = e.op("fadd", "double", total, term)
     limit = constant_text(float(MOST_BYTES), np.dtype(np.float64))
-    return e.op(f"fcmp olt double {total}, {limit}")
+    return e.op("fcmp olt", "double", total, limit)
 
 
 # ---------------------------------------------------------------- what is computed

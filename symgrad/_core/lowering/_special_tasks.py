@@ -11,9 +11,10 @@ from ..base.sizes import Dimension, as_expr
 from ..graph import Node
 from ..op import Scan
 from ..runtime.interface import constant_text, llvm_type
+from . import _instructions as asm
 from ._emitter import Emitter
 from ._llvm_module import Module
-from ._loops import Frame, Loops, function_text
+from ._loops import Frame, Loops, task_function
 from ._products import product
 from ._routines import in_memory, write_routine
 from ._values import Values
@@ -54,31 +55,31 @@ def _scan(module: Module, name: str, node: Node, frame: Frame) -> None:
     operands = [values.get(x, index) for x in node.operands]
     kind, deep = llvm_type(node.dtype), node.ndim
     e.depth = 0
-    carry = e.op(f"alloca {kind}")
+    carry = e.alloca(kind)
     # -0.0 + x is x for every x, also -0.0.
     start = {"add": -0.0 if node.dtype.kind == "f" else 0, "multiply": 1, "recurrence": 0}
     assert isinstance(node.op, Scan)
     first = constant_text(start[node.op.combine], node.dtype)
-    before = {deep - 1: [f"  store {kind} {first}, ptr {carry}"]}
+    before = {deep - 1: [asm.store(kind, first, carry)]}
     position = e.index(step)
     e.depth = deep
-    last = e.op(f"load {kind}, ptr {carry}")
+    last = e.load(kind, carry)
     add, multiply = ("fadd", "fmul") if node.dtype.kind == "f" else ("add", "mul")
     if node.op.combine == "recurrence":
-        grown = e.op(f"{multiply} {kind} {operands[0]}, {last}")
-        total = e.op(f"{add} {kind} {grown}, {operands[1]}")
+        grown = e.op(multiply, kind, operands[0], last)
+        total = e.op(add, kind, grown, operands[1])
         # The first factor has nothing to multiply; it may be infinite.
-        initial = e.op(f"icmp eq i64 {position}, 0")
-        total = e.op(f"select i1 {initial}, {kind} {operands[1]}, {kind} {total}")
+        initial = e.op("icmp eq", "i64", position, "0")
+        total = e.select(initial, kind, operands[1], total)
     else:
         word = add if node.op.combine == "add" else multiply
-        total = e.op(f"{word} {kind} {last}, {operands[0]}")
-    e.line(f"store {kind} {total}, ptr {carry}")
+        total = e.op(word, kind, last, operands[0])
+    e.store(kind, total, carry)
     e.depth = 0
     place = frame.using(node)
     assert place is not None
     values.store(place, index, node.shape, total, deep)
-    module.functions.append(function_text(name, frame, loops.assemble(before, {}, None)))
+    module.functions.append(task_function(name, frame, loops.assemble(before, {}, None)))
 
 
 # ---------------------------------------------------------------- matrix products
@@ -109,13 +110,13 @@ def _product(module: Module, name: str, node: Node, frame: Frame) -> None:
     for place, letters in zip(found, (a, b, out), strict=True):
         pointer = place.pointer
         if place.slot is not None:  # a matrix of one element may lie among the numbers
-            pointer = e.op(f"getelementptr inbounds i64, ptr {pointer}, i64 {place.slot}")
+            pointer = e.element("i64", pointer, place.slot)
         offset: Any = 0
         if batched:
             offset = loops.index[0] * sizes[letters[1]] * sizes[letters[2]]
         register = e.index(offset)
         e.depth = e.depth_of(register)
-        places.append(e.op(f"getelementptr inbounds {kind}, ptr {pointer}, i64 {register}"))
+        places.append(e.element(kind, pointer, register))
         e.depth = 0
     e.depth = 1 if batched else 0
     given = [f"i64 {numbers[s]}" for s in "mnk"]
@@ -124,5 +125,5 @@ def _product(module: Module, name: str, node: Node, frame: Frame) -> None:
         steps = (numbers[order[1]], "1") if straight else ("1", numbers[order[0]])
         given += [f"ptr {pointer}", *(f"i64 {step}" for step in steps)]
     given += [f"ptr {places[2]}", "i64 %threads"]
-    e.line(f"call void @{symbol}({', '.join(given)})")
-    module.functions.append(function_text(name, frame, loops.assemble({}, {}, None)))
+    e.call("void", f"@{symbol}", given)
+    module.functions.append(task_function(name, frame, loops.assemble({}, {}, None)))

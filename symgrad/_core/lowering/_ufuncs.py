@@ -37,12 +37,12 @@ from ._routines import Call
 # ---------------------------------------------------------------- elementwise functions
 
 
-def _write_map(call: Any, ufunc: str, types: str, **_: Any) -> None:
+def _write_map(call: Call, ufunc: str, types: str, **_: Any) -> None:
     count = dim_product(tuple(call.shapes[-1]))
     call.ufunc_loop(ufunc_symbol(ufunc, types), call.pointers, (count,), _steps(call))
 
 
-def _steps(call: Any) -> list[int]:
+def _steps(call: Call) -> list[int]:
     """Return the strides of a loop, of which NumPy gives numbers 0: powers look for it."""
     *shapes, _ = call.shapes
     *given, result = call.dtypes
@@ -50,7 +50,7 @@ def _steps(call: Any) -> list[int]:
             result.itemsize]  # fmt: skip
 
 
-def _emit_number(e: Any, _: Any, *values: str, ufunc: str, types: str) -> str:
+def _emit_number(e: Emitter, _: Any, *values: str, ufunc: str, types: str) -> str:
     """Call the loop for one number, through a function of the module."""
     symbol = ufunc_symbol(ufunc, types)
     *given, result = (np.dtype(c) for c in types.replace("->", ""))
@@ -59,29 +59,31 @@ def _emit_number(e: Any, _: Any, *values: str, ufunc: str, types: str) -> str:
     pointers = []
     for k, dtype in enumerate(given):
         kind, value = memory_type(dtype), f"%x{k}"
-        pointers.append(one.op(f"alloca {kind}"))
-        value = one.op(f"zext i1 {value} to i8") if dtype.kind == "b" else value
-        one.line(f"store {kind} {value}, ptr {pointers[-1]}")
+        pointers.append(one.alloca(kind))
+        value = one.cast("zext", "i1", value, "i8") if dtype.kind == "b" else value
+        one.store(kind, value, pointers[-1])
     kind = memory_type(result)
-    pointers.append(one.op(f"alloca {kind}"))
+    pointers.append(one.alloca(kind))
     call = Call(one, [()] * len(pointers), [*given, result])
     call.ufunc_loop(symbol, pointers, (1,), _steps(call))
-    found = one.op(f"load {kind}, ptr {pointers[-1]}")
-    found = one.op(f"trunc i8 {found} to i1") if result.kind == "b" else found
+    found = one.load(kind, pointers[-1])
+    found = one.cast("trunc", "i8", found, "i1") if result.kind == "b" else found
     text = (
         f"define internal {llvm_type(result)} @{symbol}.one({', '.join(parameters)}) noinline #0 "
-        "{\n" + "\n".join([*one.lines[0], f"  ret {llvm_type(result)} {found}"]) + "\n}\n"
+        "{\n"
+        + "\n".join([*(x.text() for x in one.lines[0]), f"  ret {llvm_type(result)} {found}"])
+        + "\n}\n"
     )
     e.module.helper(text)
     arguments = (f"{llvm_type(d)} {v}" for d, v in zip(given, values, strict=True))
-    register: str = e.op(f"call {llvm_type(result)} @{symbol}.one({', '.join(arguments)})")
+    register: str = e.call(llvm_type(result), f"@{symbol}.one", arguments)
     return register
 
 
 # ---------------------------------------------------------------- sums
 
 
-def _write_sum(call: Any, axes: tuple[int, ...]) -> None:
+def _write_sum(call: Call, axes: tuple[int, ...]) -> None:
     """Add as ``np.add.reduce`` does: along the innermost axes first, the others in order."""
     merged: list[tuple[bool, Dimension]] = []  # neighbours of one kind are one axis for NumPy
     for k, size in enumerate(call.shapes[0]):
@@ -100,7 +102,7 @@ def _write_sum(call: Any, axes: tuple[int, ...]) -> None:
 
     def clear(i: str) -> None:
         zero = call.constant(0.0)
-        e.line(f"store {call.kind} {zero}, ptr {call.at(target, i)}")
+        e.store(call.kind, zero, call.at(target, i))
 
     def add(x: str, y: str) -> None:
         step = 0 if folded else width
@@ -115,8 +117,8 @@ def _write_sum(call: Any, axes: tuple[int, ...]) -> None:
         across = dim_product(tuple(n for f, n in [*rest, (folded, size)] if not f))
 
         def body(i: str) -> None:
-            row = e.op(f"mul i64 {i}, {call.size(down)}")
-            place = y if fold else call.at(y, e.op(f"mul i64 {i}, {call.size(across)}"))
+            row = e.op("mul", "i64", i, call.size(down))
+            place = y if fold else call.at(y, e.op("mul", "i64", i, call.size(across)))
             nest(rest, call.at(x, row), place)
 
         call.loop(call.size(count), body)
@@ -128,7 +130,7 @@ def _write_sum(call: Any, axes: tuple[int, ...]) -> None:
 # ---------------------------------------------------------------- matrix products
 
 
-def _write_product(call: Any, a: str, b: str, out: str) -> None:
+def _write_product(call: Call, a: str, b: str, out: str) -> None:
     swapped = matrix_product(a, b, out)
     parts = [(a, call.shapes[0], call.pointers[0]), (b, call.shapes[1], call.pointers[1])]
     if swapped:

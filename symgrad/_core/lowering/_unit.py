@@ -19,6 +19,7 @@ from ..graph import Body, Constant, Input, Node, topological
 from ..op import Bodied
 from ..program import Steps, body_program
 from ..runtime.interface import memory_type
+from . import _instructions as asm
 from ._arena import Arena, given
 from ._chunk_functions import write_chunked
 from ._chunking import cut_of
@@ -26,6 +27,7 @@ from ._control_tasks import TAPE_CELL, write_bodied
 from ._emitter import Emitter, size_parameters
 from ._fold import fill
 from ._initial_memory import continued, overwritten, starting, written_over
+from ._instructions import Function, Instruction
 from ._llvm_module import Module
 from ._loops import Frame, parameter_types
 from ._nest import NestWriter
@@ -137,7 +139,7 @@ class Unit:
         self.constants: dict[str, str] = {}
         self.slots = 0
         self.uses: dict[str, list[int]] = {}
-        self.calls: list[str] = []
+        self.calls: list[Instruction] = []
         self.loops: set[int] = set()  # calls of functions that have loops, by their number
         self.long: set[int] = set()  # and of those, the long ones
         self.starting = starting(self.plan)
@@ -252,7 +254,7 @@ class Unit:
             return
         writer = NestWriter(module, name, nest, frame, module is self.module)
         is_loop = writer.write(self.plan.stored)
-        if is_loop and module.functions[-1].count("\n") > LONG:
+        if is_loop and len(writer.body) + 2 > LONG:
             self.long.add(len(self.calls))
         if module is not self.module:
             self.module.declare(name, "void", parameter_types(frame))
@@ -268,7 +270,7 @@ class Unit:
         arguments = [f"ptr {p}" for p in frame.pointers]
         arguments += size_parameters(self.sizes)
         arguments += [f"i64 {x}" for x in frame.more]
-        self.calls.append(f"  call void @{name}({', '.join(arguments)})")
+        self.calls.append(asm.call("", "void", f"@{name}", arguments))
 
     def module_for(self, task: Nest) -> Module:
         """Return the module that a nest's function goes into: straight-line code has its own."""
@@ -333,48 +335,48 @@ class Unit:
             parameters += ["ptr %arena", "ptr %status"]
         initial = self.initials()
         allocates = self.arena.write(e, given=self.inner)
-        lines = ["entry:", *e.lines[0]]
+        lines = [asm.label("entry"), *e.lines[0]]
         e.lines[0] = []
         checked = ("%status" in self.uses or bool(self.plan.kept)) and not self.inner
         # In the entry block of the function, wherever the arena's code has led.
         if checked:
-            lines[1:1] = ["  %status = alloca i32", "  store i32 0, ptr %status"]
+            lines[1:1] = [Instruction("%status", "alloca", "i32"), asm.store("i32", "0", "%status")]
         for tape in self.tapes:
-            lines[1:1] = [f"  {tape} = alloca {TAPE_CELL}",
-                          f"  store {TAPE_CELL} zeroinitializer, ptr {tape}"]  # fmt: skip
+            lines[1:1] = [Instruction(tape, "alloca", TAPE_CELL),
+                          asm.store(TAPE_CELL, "zeroinitializer", tape)]  # fmt: skip
         for k, node in enumerate(self.program.inputs):
             place = self.places.get(node)
             if place is not None and place.slot is not None:
-                pointer = e.op(f"getelementptr inbounds i64, ptr %slots, i64 {place.slot}")
-                e.line(f"store {memory_type(node.dtype)} %in{k}, ptr {pointer}")
+                pointer = e.element("i64", "%slots", place.slot)
+                e.store(memory_type(node.dtype), f"%in{k}", pointer)
         for symbol, pointer in self.constants.items():
-            e.line(f"{pointer} = getelementptr i8, ptr @{symbol}, i64 0")
+            e.element("i8", f"@{symbol}", "0", inbounds=False, name=pointer)
         lines += e.lines[0]
         apart = self.loops if len(self.loops) > APART else self.long
         noinline = f" {self.module.attribute('noinline')}" if apart else ""
-        for k, call in enumerate(self.calls):
+        for k, task in enumerate(self.calls):
             e.lines[0] = []
             for node, value in initial.get(k, ()):
                 fill(e, self.places[node], node, value)
-            lines += [*e.lines[0], call + noinline if k in apart else call]
+            lines += [*e.lines[0], task._replace(more=noinline) if k in apart else task]
         e.lines[0] = []
         e.require(self.conditions())
         for tape in self.tapes:
             self.module.declare("free", "void", ["ptr"])
-            e.line(f"call void @free(ptr {e.op(f'load ptr, ptr {tape}')})")
+            e.call("void", "@free", [f"ptr {e.load('ptr', tape)}"])
         lines += e.lines[0]
         if allocates:
-            lines.append(f"  call void @{given(self.module)}(ptr %arena, i64 {allocates})")
+            back = ["ptr %arena", f"i64 {allocates}"]
+            lines.append(asm.call("", "void", f"@{given(self.module)}", back))
         if checked:
-            lines.append("  %code = load i32, ptr %status")
-        kind, linkage, group = ("void", "internal ", 1) if self.inner else ("i32", "", 0)
-        lines.append("  ret void" if self.inner else f"  ret i32 {'%code' if checked else 0}")
+            lines.append(asm.load("%code", "i32", "%status"))
+        kind, group = ("void", "#1") if self.inner else ("i32", "#0")
+        lines.append(asm.ret() if self.inner else asm.ret("i32", "%code" if checked else "0"))
         if allocates:
-            lines += ["failed:", "  ret i32 1"]
+            lines += [asm.label("failed"), asm.ret("i32", "1")]
         self.module.functions.append(
-            f"define {linkage}{kind} @{self.name}.run({', '.join(parameters)}) #{group} {{\n"
-            + "\n".join(lines) + "\n}\n"
-        )  # fmt: skip
+            Function(f"{self.name}.run", parameters, lines, group, kind, self.inner)
+        )
 
     def conditions(self) -> set[tuple[str, int]]:
         """Return where the conditions lie: memory and slots."""

@@ -53,7 +53,8 @@ def unrolls(outputs: Sequence[Node]) -> bool:
     """Tell whether numbers of the prepared graph may be elements of arrays with short axes."""
     order = topological(outputs)
     most = short_up_to(order)
-    return is_on("unroll") and any(_short(n.shape, most) for n in order)
+    shapes = {n.shape for n in order}
+    return is_on("unroll") and any(_short(shape, most) for shape in shapes)
 
 
 def unroll(outputs: Sequence[Node]) -> list[Node]:

@@ -175,24 +175,24 @@ class Values:
         if not register.startswith("%"):
             if not doubtful:
                 return sp.Integer(int(register))
-            register = self.emitter.op(f"add {llvm_type(node.dtype)} {register}, 0")
+            register = self.emitter.op("add", llvm_type(node.dtype), register, "0")
         known = self.checked.get((register, extent))
         if known is None:
             e, at = self.emitter, register
             if node.dtype.itemsize < 8:
                 e.depth = e.depth_of(register)
-                at = e.op(f"sext {llvm_type(node.dtype)} {register} to i64")
+                at = e.cast("sext", llvm_type(node.dtype), register, "i64")
                 e.depth = 0
             unchecked = extent is None or not any(isinstance(n, Input) for n in topological([node]))
             if doubtful or not unchecked:
                 limit = e.index(extent)
                 e.depth = e.depth_of(at, limit)
-                fits = e.op(f"icmp ult i64 {at}, {limit}")
-                at = e.op(f"select i1 {fits}, i64 {at}, i64 0")
-                code = e.op(f"select i1 {fits}, i32 0, i32 {OUT_OF_RANGE}")
-                before = e.op(f"load i32, ptr {self.status()}")
-                after = e.op(f"or i32 {before}, {code}")
-                e.line(f"store i32 {after}, ptr {self.status()}")
+                fits = e.op("icmp ult", "i64", at, limit)
+                at = e.select(fits, "i64", at, "0")
+                code = e.select(fits, "i32", "0", OUT_OF_RANGE)
+                before = e.load("i32", self.status())
+                after = e.op("or", "i32", before, code)
+                e.store("i32", after, self.status())
             e.depth = 0
             known = self.checked[register, extent] = self._symbol(at)
         return known
@@ -237,9 +237,11 @@ class Values:
             return integer
         e = self.emitter
         e.depth = e.depth_of(integer)
-        word = "sitofp" if dtype.kind == "f" else "trunc"
-        text = f"{word} i64 {integer} to {llvm_type(dtype)}"
-        name = e.op(f"icmp ne i64 {integer}, 0" if dtype.kind == "b" else text)
+        if dtype.kind == "b":
+            name = e.op("icmp ne", "i64", integer, 0)
+        else:
+            word = "sitofp" if dtype.kind == "f" else "trunc"
+            name = e.cast(word, "i64", integer, llvm_type(dtype))
         e.depth = 0
         return name
 
@@ -248,11 +250,11 @@ class Values:
         e = self.emitter
         if place.slot is not None:
             e.depth = 0
-            return e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
+            return e.element("i64", place.pointer, place.slot)
         offset = e.index(flat(index, shape))
         e.depth = e.depth_of(offset)
         kind = memory_type(place.dtype)
-        name = e.op(f"getelementptr inbounds {kind}, ptr {place.pointer}, i64 {offset}")
+        name = e.element(kind, place.pointer, offset)
         e.depth = 0
         return name
 
@@ -262,9 +264,9 @@ class Values:
         pointer = self.address(place, index, shape)
         e.depth = e.depth_of(pointer)
         independent = INDEPENDENT if e.depth else ""
-        value = e.op(f"load {memory_type(place.dtype)}, ptr {pointer}{independent}")
+        value = e.load(memory_type(place.dtype), pointer, independent)
         if place.dtype.kind == "b":
-            value = e.op(f"trunc i8 {value} to i1")
+            value = e.cast("trunc", "i8", value, "i1")
         e.depth = 0
         return value
 
@@ -285,9 +287,9 @@ class Values:
         pointer = self.address(place, index, shape)
         e.depth = depth
         if place.dtype.kind == "b":
-            value = e.op(f"zext i1 {value} to i8")
+            value = e.cast("zext", "i1", value, "i8")
         independent = INDEPENDENT if depth and apart else ""
-        e.line(f"store {memory_type(place.dtype)} {value}, ptr {pointer}{independent}")
+        e.store(memory_type(place.dtype), value, pointer, independent)
         e.depth = 0
 
 
@@ -308,7 +310,7 @@ def emit_map(e: Emitter, node: Node, values: Sequence[str]) -> str:
         text = getattr(lower, {"f": "f", "i": "i", "u": "u", "b": "b"}[dtype.kind])
         if text is None:
             raise UnsupportedError(f"{node.op.name} has no instruction for {dtype}")
-        return e.op(f"{text} {llvm_type(dtype)} {', '.join(values)}")
+        return e.op(text, llvm_type(dtype), *values)
     if isinstance(lower, Intrinsic):
         return e.call_intrinsic(lower.name, dtype, *values)
     if isinstance(lower, Libm):

@@ -27,7 +27,9 @@ from ..graph import Literal, Node
 from ..op import Placing
 from ..ops.movement import is_single
 from ..runtime.interface import llvm_type
+from . import _instructions as asm
 from ._emitter import Emitter
+from ._instructions import Instruction
 from ._loops import JOINED, Loops, index_over
 from ._plan import Nest, Store
 from ._values import Index, Place, Values
@@ -159,13 +161,13 @@ class Slide:
         self.loop = loops.index[loops.innermost]
         self.bounds = loops.bounds()
 
-    def write(self, window: Window, place: Place) -> tuple[list[str], list[str]]:
+    def write(self, window: Window, place: Place) -> tuple[list[Instruction], list[Instruction]]:
         """Emit one step; return what comes before and after the loop."""
         e, kind = self.e, llvm_type(place.dtype)
         values = {s: self.values.get(s.node, tuple(self.loops.index)) for s in window.stores}
         least, most = min(window.parts), max(window.parts)
         e.depth = 0
-        cells = [e.op(f"alloca {kind}") for _ in range(least, most)]
+        cells = [e.alloca(kind) for _ in range(least, most)]
         before, after = [], []
         for shift, cell in zip(range(least, most), cells, strict=True):
             first, last = (self._address(window, place, shift, b) for b in self.bounds)
@@ -178,16 +180,16 @@ class Slide:
             if shift < most:
                 cell = cells[shift - least]
                 e.depth = self.depth
-                known = e.op(f"load {kind}, ptr {cell}")
-                e.line(f"store {kind} {total}, ptr {cell}")
+                known = e.load(kind, cell)
+                e.store(kind, total, cell)
             else:
                 known = self._entering(window, place, most)
             for store in window.parts.get(shift, ()):
-                known = e.op(f"fadd {kind} {known}, {values[store]}")
+                known = e.op("fadd", kind, known, values[store])
             total = known
         pointer = self._address(window, place, least, self.loop)
         e.depth = self.depth
-        e.line(f"store {kind} {total}, ptr {pointer}")
+        e.store(kind, total, pointer)
         e.depth = 0
         return before, after
 
@@ -196,38 +198,38 @@ class Slide:
         kind = llvm_type(place.dtype)
         pointer = "" if window.whole else self._address(window, place, most, self.loop)
         self.e.depth = self.depth
-        return "0.0" if window.whole else self.e.op(f"load {kind}, ptr {pointer}")
+        return "0.0" if window.whole else self.e.load(kind, pointer)
 
-    def _opening(self, window: Window, kind: str, pointer: str, cell: str) -> list[str]:
+    def _opening(self, window: Window, kind: str, pointer: str, cell: str) -> list[Instruction]:
         """Return the lines that give a cell its first value."""
         given = self.e.label("%given")
-        lines = [f"  {given} = load {kind}, ptr {pointer}"]
+        lines = [asm.load(given, kind, pointer)]
         if window.whole:
             if not self.loops.part:
-                return [f"  store {kind} 0.0, ptr {cell}"]
-            lines += self._choice("1", f"{kind} {given}", f"{kind} 0.0", f"{given}.own")
+                return [asm.store(kind, "0.0", cell)]
+            lines += self._choice("1", kind, given, "0.0", f"{given}.own")
             given = f"{given}.own"
-        return [*lines, f"  store {kind} {given}, ptr {cell}"]
+        return [*lines, asm.store(kind, given, cell)]
 
-    def _closing(self, window: Window, kind: str, pointer: str, cell: str) -> list[str]:
+    def _closing(self, window: Window, kind: str, pointer: str, cell: str) -> list[Instruction]:
         """Return the lines that write what is in a cell after the loop."""
         left = self.e.label("%left")
-        lines = [f"  {left} = load {kind}, ptr {cell}"]
+        lines = [asm.load(left, kind, cell)]
         if window.whole and self.loops.part:
             lines += [
-                f"  {left}.there = load {kind}, ptr {pointer}",
-                f"  {left}.sum = fadd {kind} {left}.there, {left}",
-                *self._choice("2", f"{kind} {left}.sum", f"{kind} {left}", f"{left}.all"),
+                asm.load(f"{left}.there", kind, pointer),
+                Instruction(f"{left}.sum", "fadd", kind, (f"{left}.there", left)),
+                *self._choice("2", kind, f"{left}.sum", left, f"{left}.all"),
             ]
             left = f"{left}.all"
-        return [*lines, f"  store {kind} {left}, ptr {pointer}"]
+        return [*lines, asm.store(kind, left, pointer)]
 
-    def _choice(self, bit: str, one: str, other: str, name: str) -> list[str]:
+    def _choice(self, bit: str, kind: str, one: str, other: str, name: str) -> list[Instruction]:
         """Return the lines that choose by a bit of what a chunk is told of its neighbours."""
         return [
-            f"  {name}.bit = and i64 {JOINED}, {bit}",
-            f"  {name}.is = icmp ne i64 {name}.bit, 0",
-            f"  {name} = select i1 {name}.is, {one}, {other}",
+            Instruction(f"{name}.bit", "and", "i64", (JOINED, bit)),
+            Instruction(f"{name}.is", "icmp ne", "i64", (f"{name}.bit", "0")),
+            asm.select(name, f"{name}.is", kind, one, other),
         ]
 
     def _address(self, window: Window, place: Place, shift: int, at: Any) -> str:

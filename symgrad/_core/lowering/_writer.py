@@ -9,9 +9,10 @@ from typing import NamedTuple, Protocol
 from ..base.sizes import Dimension, as_expr
 from ..graph import Body, Literal, Node, SizeOf
 from ..runtime.interface import memory_text, memory_type
+from . import _instructions as asm
 from ._emitter import Emitter, size_parameters
 from ._llvm_module import Module
-from ._loops import Frame, function_text
+from ._loops import Frame, task_function
 from ._plan import Plan
 from ._routines import in_memory
 from ._values import Place
@@ -64,11 +65,11 @@ class Writer:
         frame.more = ("%threads",)
 
     def label(self, name: str) -> None:
-        self.e.lines[0].append(f"{name}:")
+        self.e.begin(name)
 
     def finish(self) -> None:
-        body = ["entry:", *self.e.lines[0], "  ret void"]
-        self.unit.module.functions.append(function_text(self.name, self.frame, body))
+        body = [asm.label("entry"), *self.e.lines[0], asm.ret()]
+        self.unit.module.functions.append(task_function(self.name, self.frame, body))
 
     # ---------------------------------------------------------------- operands and results
 
@@ -80,14 +81,14 @@ class Writer:
         kind = memory_type(node.dtype)
         place = self.frame.using(node)
         if place is None and node.op.alias:  # an array of one element
-            return e.op(f"load {kind}, ptr {self.array(node)}")
+            return e.load(kind, self.array(node))
         if place is None:
             assert isinstance(node, SizeOf)
             size = e.index(node.size)
             if node.dtype.kind == "f":
-                return e.op(f"sitofp i64 {size} to {kind}")
-            return size if kind == "i64" else e.op(f"trunc i64 {size} to {kind}")
-        return e.op(f"load {kind}, ptr {self.slot(place)}")
+                return e.cast("sitofp", "i64", size, kind)
+            return size if kind == "i64" else e.cast("trunc", "i64", size, kind)
+        return e.load(kind, self.slot(place))
 
     def arguments(self, nodes: Iterable[Node]) -> list[str]:
         """Return operands as a body is given them: arrays by pointer, numbers as they are."""
@@ -97,7 +98,8 @@ class Writer:
         ]
 
     def slot(self, place: Place) -> str:
-        return self.e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
+        assert place.slot is not None
+        return self.e.element("i64", place.pointer, place.slot)
 
     def array(self, node: Node) -> str:
         """Return the pointer to an array operand."""
@@ -126,7 +128,7 @@ class Writer:
         run, memory = function
         arguments = [*inputs, *self.sizes, *(f"ptr {p}" for p in outs), f"ptr {results}",
                      "i64 %threads", f"ptr {memory}", f"ptr {self.status}"]  # fmt: skip
-        self.e.line(f"call void @{run}({', '.join(arguments)})")
+        self.e.call("void", f"@{run}", arguments)
 
     def copy(self, target: str, source: str, size: Dimension) -> None:
         """Copy memory, unless it is there already."""
@@ -136,13 +138,13 @@ class Writer:
     def move(self, node: Node, k: int, target: str) -> None:
         """Store the number that is output ``k`` of the body."""
         e, kind = self.e, memory_type(node.dtype)
-        source = e.op(f"getelementptr inbounds i64, ptr {self.results}, i64 {k}")
-        e.line(f"store {kind} {e.op(f'load {kind}, ptr {source}')}, ptr {target}")
+        source = e.element("i64", self.results, k)
+        e.store(kind, e.load(kind, source), target)
 
     def cell(self, kind: str, value: str) -> str:
         """Return a variable with a first value."""
-        pointer = self.e.op(f"alloca {kind}")
-        self.e.line(f"store {kind} {value}, ptr {pointer}")
+        pointer = self.e.alloca(kind)
+        self.e.store(kind, value, pointer)
         return pointer
 
     # ---------------------------------------------------------------- loops and conditions
@@ -151,8 +153,8 @@ class Writer:
     def where(self, holds: str) -> Iterator[None]:
         """Write the block to be run where a condition holds."""
         body, done = self.e.label("holds"), self.e.label("after")
-        self.e.line(f"br i1 {holds}, label %{body}, label %{done}")
+        self.e.branch(holds, body, done)
         self.label(body)
         yield
-        self.e.line(f"br label %{done}")
+        self.e.jump(done)
         self.label(done)

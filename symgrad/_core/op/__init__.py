@@ -26,8 +26,8 @@ There are few *kinds* of op, with a record each, and each pass treats a kind in 
 =================  ==========================================================================
 """
 
+from ._builders import Builder, Call, Instructions, Library
 from ._facets import (
-    Builder,
     Code,
     Composed,
     Cython,

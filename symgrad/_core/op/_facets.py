@@ -10,33 +10,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
-
-import numpy as np
+from typing import Any, Self
 
 from ._kinds import Op
-
-
-class Builder(Protocol):
-    """What the machine code of an elementwise op is written with, one element at a time.
-
-    Values are names of LLVM registers, or constants.
-    """
-
-    def type(self, dtype: np.dtype[Any]) -> str:
-        """Return LLVM's name of an element type."""
-
-    def const(self, value: float, dtype: np.dtype[Any]) -> str:
-        """Return a number as a constant of an element type."""
-
-    def op(self, text: str) -> str:
-        """Append an instruction in LLVM's notation; return its result."""
-
-    def call_intrinsic(self, name: str, dtype: np.dtype[Any], *values: str) -> str:
-        """Call ``llvm.<name>`` on values of one type; return the result."""
-
-    def call_libm(self, name: str, dtype: np.dtype[Any], *values: str) -> str:
-        """Call a function of the C mathematics library, or its SIMD variant."""
 
 
 @dataclass(frozen=True)

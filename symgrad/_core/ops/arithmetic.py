@@ -13,6 +13,7 @@ import sympy as sp
 from ..base.scipy_names import special as sc
 from ..base.size_text import infix
 from ..op import (
+    Builder,
     Code,
     Composed,
     Emit,
@@ -63,9 +64,9 @@ def _of_terms(*masks: Any) -> Any:
 FACTORS, TERMS = Zeros(_of_factors), Zeros(_of_terms)
 
 
-def _negative(e: Any, dtype: Any, x: str) -> str:
+def _negative(e: Builder, dtype: Any, x: str) -> str:
     t = e.type(dtype)
-    return str(e.op(f"fneg {t} {x}" if dtype.kind == "f" else f"sub {t} 0, {x}", t))
+    return e.op("fneg", t, x) if dtype.kind == "f" else e.op("sub", t, 0, x)
 
 
 ADD = define(
@@ -160,9 +161,9 @@ def _remainder(x: Any, y: Any) -> Any:
     return np.where(r == 0, np.copysign(r, y), r_as_y)
 
 
-def _fmod(e: Any, dtype: Any, x: str, y: str) -> str:
+def _fmod(e: Builder, dtype: Any, x: str, y: str) -> str:
     if dtype.kind == "f":
-        return str(e.call_libm("fmod", dtype, x, y))
+        return e.call_libm("fmod", dtype, x, y)
     return divmod_text(e, dtype, x, y, False)[1]
 
 
@@ -204,9 +205,9 @@ def _power_partials(z: Any, x: Any, y: Any) -> Any:
     return by_x, np.log(np.where(x == 0, 1.0, x)) * z
 
 
-def _power(e: Any, dtype: Any, x: str, y: str) -> str:
+def _power(e: Builder, dtype: Any, x: str, y: str) -> str:
     if dtype.kind == "f":
-        return str(e.call_libm("pow", dtype, x, y))
+        return e.call_libm("pow", dtype, x, y)
     return power_text(e, dtype, x, y)
 
 

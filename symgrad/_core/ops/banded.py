@@ -21,6 +21,7 @@ from ..op import (
     COUNT,
     FLAG,
     ArrayOp,
+    Call,
     Code,
     Composed,
     Evidence,
@@ -57,7 +58,7 @@ def band_factors(columns: Any, lower: int, upper: int) -> Any:
     return out
 
 
-def write_band_factors(r: Any, lower: int, upper: int) -> None:
+def write_band_factors(r: Call, lower: int, upper: int) -> None:
     """Write the steps or the call for one matrix; of pairs, the one for complex numbers."""
     columns, out = r.pointers
     n, given = r.shapes[0][:2]
@@ -65,9 +66,9 @@ def write_band_factors(r: Any, lower: int, upper: int) -> None:
     e, size, width = r.e, r.size(n), r.size(wide)
 
     def place(j: str) -> None:
-        row = r.at(out, e.op(f"mul i64 {j}, {width}"))
+        row = r.at(out, e.op("mul", "i64", j, width))
         r.loop(r.size(lower), lambda k: r.put(r.filled(0.0), row, k))  # what pivots fill in
-        source = r.at(columns, e.op(f"mul i64 {j}, {r.size(given)}"))
+        source = r.at(columns, e.op("mul", "i64", j, r.size(given)))
         r.copy(r.at(row, r.size(lower)), source, given)
 
     r.loop(size, place)
@@ -80,13 +81,13 @@ def write_band_factors(r: Any, lower: int, upper: int) -> None:
            info)  # fmt: skip
 
     def keep(j: str) -> None:
-        pivot = e.op(f"load i32, ptr {r.at(pivots, j, 'i32')}")
-        first = e.op(f"trunc i64 {j} to i32")
-        below = e.op(f"sub i32 {pivot}, {e.op(f'add i32 {first}, 1')}")
-        number = e.op(f"sitofp i32 {below} to {r.kind}")
+        pivot = e.load("i32", r.at(pivots, j, "i32"))
+        first = e.cast("trunc", "i64", j, "i32")
+        below = e.op("sub", "i32", pivot, e.op("add", "i32", first, "1"))
+        number = e.cast("sitofp", "i32", below, r.kind)
         if r.pairs:
-            number = e.op(f"insertvalue {r.element} {r.filled(0.0)}, {r.kind} {number}, 0")
-        r.put(number, r.at(out, e.op(f"mul i64 {j}, {width}")), str(wide - 1))
+            number = e.put(r.element, r.filled(0.0), r.kind, number, 0)
+        r.put(number, r.at(out, e.op("mul", "i64", j, width)), str(wide - 1))
 
     r.loop(size, keep)
 
@@ -144,7 +145,7 @@ def band_solution(factors: Any, b: Any, lower: int, upper: int, trans: bool) -> 
     return out
 
 
-def write_band_solution(r: Any, lower: int, upper: int, trans: bool) -> None:
+def write_band_solution(r: Call, lower: int, upper: int, trans: bool) -> None:
     """Write the steps or the call for one matrix; of pairs, the one for complex numbers."""
     factors, b, out = r.pointers
     k, n = r.shapes[1][:2]
@@ -156,11 +157,11 @@ def write_band_solution(r: Any, lower: int, upper: int, trans: bool) -> None:
         return
 
     def pivot(j: str) -> None:
-        row = r.at(factors, e.op(f"mul i64 {j}, {r.size(wide)}"))
-        number = e.op(f"load {r.kind}, ptr {r.at(row, str(wide - 1))}")
-        below = e.op(f"fptosi {r.kind} {number} to i32")
-        first = e.op(f"add i32 {e.op(f'trunc i64 {j} to i32')}, 1")
-        e.line(f"store i32 {e.op(f'add i32 {below}, {first}')}, ptr {r.at(pivots, j, 'i32')}")
+        row = r.at(factors, e.op("mul", "i64", j, r.size(wide)))
+        number = e.load(r.kind, r.at(row, str(wide - 1)))
+        below = e.cast("fptosi", r.kind, number, "i32")
+        first = e.op("add", "i32", e.cast("trunc", "i64", j, "i32"), "1")
+        e.store("i32", e.op("add", "i32", below, first), r.at(pivots, j, "i32"))
 
     r.loop(r.size(n), pivot)
     r.call("gbtrs", r.letter("T" if trans else "N"), r.integer(n), r.integer(lower),

@@ -29,6 +29,7 @@ from ..op import (
     SHAPE,
     TOKEN,
     ArrayOp,
+    Call,
     Code,
     Products,
     Routine,
@@ -168,7 +169,7 @@ def _no_rule(*_: Any, token: str, **__: Any) -> NoReturn:
     _unknown(token)
 
 
-def _write(call: Any, token: str, shape: Any, dtype: str, ranks: tuple[int, ...]) -> None:
+def _write(call: Call, token: str, shape: Any, dtype: str, ranks: tuple[int, ...]) -> None:
     kinds = tuple(x.str for x in call.dtypes)
     call.call_user(symbol_of(token, ranks, kinds), entry_of(token, ranks, kinds))
 

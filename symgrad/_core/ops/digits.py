@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 
 from ..op import (
+    Builder,
     Code,
     Composed,
     Emit,
@@ -43,20 +44,20 @@ end:
 """
 
 
-def _magnitude(e: Any, dtype: Any, x: str) -> str:
+def _magnitude(e: Builder, dtype: Any, x: str) -> str:
     if dtype.kind != "i":
         return x
     kind = e.type(dtype)
-    minus = e.op(f"sub {kind} 0, {x}")
-    return str(e.op(f"select i1 {e.op(f'icmp slt {kind} {x}, 0')}, {kind} {minus}, {kind} {x}"))
+    minus = e.op("sub", kind, "0", x)
+    return e.select(e.op("icmp slt", kind, x, "0"), kind, minus, x)
 
 
-def _gcd(e: Any, dtype: Any, x: str, y: str) -> str:
+def _gcd(e: Builder, dtype: Any, x: str, y: str) -> str:
     kind = e.type(dtype)
     text = _GCD.replace("KIND", kind)
     e.module.helper(text)
     a, b = _magnitude(e, dtype, x), _magnitude(e, dtype, y)
-    return str(e.op(f"call {kind} @gcd.{kind}({kind} {a}, {kind} {b})"))
+    return e.call(kind, f"@gcd.{kind}", [f"{kind} {a}", f"{kind} {b}"])
 
 
 GCD = define(
@@ -81,13 +82,13 @@ LCM = define(
 )  # fmt: skip
 
 
-def _count(e: Any, dtype: Any, x: str) -> str:
+def _count(e: Builder, dtype: Any, x: str) -> str:
     if dtype.kind == "b":
-        return str(e.op(f"zext i1 {x} to i8"))
+        return e.cast("zext", "i1", x, "i8")
     kind = e.type(dtype)
     e.module.declare(f"llvm.ctpop.{kind}", kind, [kind])
-    bits = e.op(f"call {kind} @llvm.ctpop.{kind}({kind} {_magnitude(e, dtype, x)})")
-    return str(bits) if kind == "i8" else str(e.op(f"trunc {kind} {bits} to i8"))
+    bits = e.call(kind, f"@llvm.ctpop.{kind}", [f"{kind} {_magnitude(e, dtype, x)}"])
+    return bits if kind == "i8" else e.cast("trunc", kind, bits, "i8")
 
 
 BITWISE_COUNT = define(
@@ -102,7 +103,7 @@ BITWISE_COUNT = define(
 # ---------------------------------------------------------------- binary exponents
 
 
-def _split(e: Any, dtype: Any, x: str) -> tuple[str, str, str]:
+def _split(e: Builder, dtype: Any, x: str) -> tuple[str, str, str]:
     """Return mantissa and exponent of finite numbers but 0, and whether this is one.
 
     From the bits: of ``llvm.frexp``, which has two results, LLVM cannot vectorise every loop.
@@ -111,31 +112,29 @@ def _split(e: Any, dtype: Any, x: str) -> tuple[str, str, str]:
     digits, mask = (52, 0x7FF) if dtype.itemsize == 8 else (23, 0xFF)
     half = mask // 2 - 1  # what stands in the place of the exponent in 0.5
     size = e.call_intrinsic("fabs", dtype, x)
-    bounded = e.op(f"fcmp olt {kind} {size}, {e.const(np.inf, dtype)}")
-    other = e.op(f"fcmp one {kind} {size}, {e.const(0.0, dtype)}")
-    known = e.op(f"and i1 {bounded}, {other}")
-    small = e.op(f"fcmp olt {kind} {size}, {e.const(np.finfo(dtype).tiny, dtype)}")
-    raised = e.op(f"fmul {kind} {x}, {e.const(2.0 ** (digits + 2), dtype)}")
-    bits = e.op(
-        f"bitcast {kind} {e.op(f'select i1 {small}, {kind} {raised}, {kind} {x}')} to {word}"
-    )
-    place = e.op(f"and {word} {e.op(f'lshr {word} {bits}, {digits}')}, {mask}")
-    offset = e.op(f"select i1 {small}, {word} {half + digits + 2}, {word} {half}")
-    exponent = e.op(f"sub {word} {place}, {offset}")
-    kept = e.op(f"and {word} {bits}, {~(mask << digits)}")
-    mantissa = e.op(f"bitcast {word} {e.op(f'or {word} {kept}, {half << digits}')} to {kind}")
-    return mantissa, exponent if word == "i32" else e.op(f"trunc i64 {exponent} to i32"), known
+    bounded = e.op("fcmp olt", kind, size, e.const(np.inf, dtype))
+    other = e.op("fcmp one", kind, size, e.const(0.0, dtype))
+    known = e.op("and", "i1", bounded, other)
+    small = e.op("fcmp olt", kind, size, e.const(np.finfo(dtype).tiny, dtype))
+    raised = e.op("fmul", kind, x, e.const(2.0 ** (digits + 2), dtype))
+    bits = e.cast("bitcast", kind, e.select(small, kind, raised, x), word)
+    place = e.op("and", word, e.op("lshr", word, bits, digits), mask)
+    offset = e.select(small, word, half + digits + 2, half)
+    exponent = e.op("sub", word, place, offset)
+    kept = e.op("and", word, bits, ~(mask << digits))
+    mantissa = e.cast("bitcast", word, e.op("or", word, kept, half << digits), kind)
+    return mantissa, exponent if word == "i32" else e.cast("trunc", "i64", exponent, "i32"), known
 
 
-def _exponent(e: Any, dtype: Any, x: str) -> str:
+def _exponent(e: Builder, dtype: Any, x: str) -> str:
     _, exponent, known = _split(e, dtype, x)
-    return str(e.op(f"select i1 {known}, i32 {exponent}, i32 0"))
+    return e.select(known, "i32", exponent, "0")
 
 
-def _mantissa(e: Any, dtype: Any, x: str) -> str:
+def _mantissa(e: Builder, dtype: Any, x: str) -> str:
     mantissa, _, known = _split(e, dtype, x)
     kind = e.type(dtype)
-    return str(e.op(f"select i1 {known}, {kind} {mantissa}, {kind} {x}"))
+    return e.select(known, kind, mantissa, x)
 
 
 def _exponent_form(x: Any) -> Any:

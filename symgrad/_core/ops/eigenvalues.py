@@ -15,7 +15,19 @@ from typing import Any
 import numpy as np
 
 from ..base.scipy_names import lapack
-from ..op import ArrayOp, Code, Evidence, Exact, Products, Routine, Ties, Words, Written, define
+from ..op import (
+    ArrayOp,
+    Call,
+    Code,
+    Evidence,
+    Exact,
+    Products,
+    Routine,
+    Ties,
+    Words,
+    Written,
+    define,
+)
 from . import multiple_precision as exactly
 from .complex_factorizations import as_complex, as_pairs
 from .factorizations import any_tied, asked, asked_apart, gaps, moved_apart, tied
@@ -46,7 +58,7 @@ def general_eigen_pairs(a: Any) -> Any:
     return as_pairs(out)
 
 
-def _copied(r: Any, a: str) -> tuple[str, str]:
+def _copied(r: Call, a: str) -> tuple[str, str]:
     """Write the copying of a matrix, zeros instead of one that is not finite: LAPACK prints.
 
     Returned are the copy and whether the matrix is not finite.
@@ -55,31 +67,31 @@ def _copied(r: Any, a: str) -> tuple[str, str]:
     matrix = r.work(n * n)
     r.copy(matrix, a, n * n)
     total = r.cell(r.kind, r.constant(0.0))
-    e.line(f"store {r.kind} {r.constant(0.0)}, ptr {total}")
+    e.store(r.kind, r.constant(0.0), total)
 
     def add(i: str) -> None:
-        x = e.op(f"load {r.kind}, ptr {r.at(matrix, i, r.kind)}")
-        nothing = e.op(f"fmul {r.kind} {x}, {r.constant(0.0)}")
-        before = e.op(f"load {r.kind}, ptr {total}")
-        e.line(f"store {r.kind} {e.op(f'fadd {r.kind} {before}, {nothing}')}, ptr {total}")
+        x = e.load(r.kind, r.at(matrix, i, r.kind))
+        nothing = e.op("fmul", r.kind, x, r.constant(0.0))
+        before = e.load(r.kind, total)
+        e.store(r.kind, e.op("fadd", r.kind, before, nothing), total)
 
     r.loop(r.size(n * n * (2 if r.pairs else 1)), add)
-    found = e.op(f"load {r.kind}, ptr {total}")
-    bad = e.op(f"fcmp uno {r.kind} {found}, {found}")
-    count = e.op(f"select i1 {bad}, i64 {r.size(n * n)}, i64 0")
+    found = e.load(r.kind, total)
+    bad = e.op("fcmp uno", r.kind, found, found)
+    count = e.select(bad, "i64", r.size(n * n), "0")
     r.loop(count, lambda i: r.put(r.filled(0.0), matrix, i))
     return matrix, bad
 
 
-def _spoil(r: Any, info: str, bad: str, out: str, count: Any) -> None:
+def _spoil(r: Call, info: str, bad: str, out: str, count: Any) -> None:
     """Write the filling with nan if LAPACK failed or was not asked."""
     e = r.e
-    failed = e.op(f"load i32, ptr {info}")
-    e.line(f"store i32 {e.op(f'select i1 {bad}, i32 1, i32 {failed}')}, ptr {info}")
+    failed = e.load("i32", info)
+    e.store("i32", e.select(bad, "i32", "1", failed), info)
     r.spoil(info, out, count)
 
 
-def _write_complex(r: Any) -> None:
+def _write_complex(r: Call) -> None:
     a, out = r.pointers
     n = r.shapes[0][0]
     info = r.cell("i32", "0")
@@ -90,7 +102,7 @@ def _write_complex(r: Any) -> None:
     _spoil(r, info, bad, out, n * n + n)
 
 
-def _write_real(r: Any) -> None:
+def _write_real(r: Call) -> None:
     a, out = r.pointers
     n = r.shapes[0][0]
     info = r.cell("i32", "0")
@@ -102,27 +114,27 @@ def _write_real(r: Any) -> None:
     e, zero, count = r.e, r.constant(0.0), r.size(n)
 
     def pair(index: str, x: str, y: str) -> None:
-        first = e.op(f"shl i64 {index}, 1")
+        first = e.op("shl", "i64", index, "1")
         r.put(x, out, first)
-        r.put(y, out, e.op(f"or i64 {first}, 1"))
+        r.put(y, out, e.op("or", "i64", first, "1"))
 
     def vector(j: str) -> None:
         # Of two conjugate eigenvalues, the vectors' real parts come first, then the imaginary.
         part = r.get(imag, j)
         pair(j, r.get(real, j), part)
-        below, above = (e.op(f"fcmp {test} {r.kind} {part}, {zero}") for test in ("olt", "ogt"))
-        first = e.op(f"sub i64 {j}, {e.op(f'zext i1 {below} to i64')}")
-        either = e.op(f"zext i1 {e.op(f'or i1 {below}, {above}')} to i64")
-        second = e.op(f"add i64 {first}, {either}")
+        below, above = (e.op(f"fcmp {test}", r.kind, part, zero) for test in ("olt", "ogt"))
+        first = e.op("sub", "i64", j, e.cast("zext", "i1", below, "i64"))
+        either = e.cast("zext", "i1", e.op("or", "i1", below, above), "i64")
+        second = e.op("add", "i64", first, either)
         one = r.constant(1.0)
-        lower = e.op(f"select i1 {below}, {r.kind} {r.constant(-1.0)}, {r.kind} {zero}")
-        sign = e.op(f"select i1 {above}, {r.kind} {one}, {r.kind} {lower}")
-        starts = [r.at(vectors, e.op(f"mul i64 {k}, {count}")) for k in (first, second)]
-        row = e.op(f"mul i64 {e.op(f'add i64 {j}, 1')}, {count}")
+        lower = e.select(below, r.kind, r.constant(-1.0), zero)
+        sign = e.select(above, r.kind, one, lower)
+        starts = [r.at(vectors, e.op("mul", "i64", k, count)) for k in (first, second)]
+        row = e.op("mul", "i64", e.op("add", "i64", j, "1"), count)
 
         def component(i: str) -> None:
             x, y = (r.get(start, i) for start in starts)
-            pair(e.op(f"add i64 {row}, {i}"), x, e.op(f"fmul {r.kind} {y}, {sign}"))
+            pair(e.op("add", "i64", row, i), x, e.op("fmul", r.kind, y, sign))
 
         r.loop(count, component)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+from ..op import Call
 
 #: The register of a real number; those of a complex one's real and imaginary part.
 Element = tuple[str, ...]
@@ -12,7 +13,7 @@ Element = tuple[str, ...]
 class Elements:
     """What steps of a routine on elements are written with, by its :class:`Call`."""
 
-    def __init__(self, r: Any) -> None:
+    def __init__(self, r: Call) -> None:
         self.r, self.e = r, r.e
         self.zero = self.real(0.0)
 
@@ -30,12 +31,12 @@ class Elements:
     def load(self, place: str) -> Element:
         """Return the element at a place."""
         kind = self.r.kind
-        return tuple(self.e.op(f"load {kind}, ptr {part}") for part in self._parts(place))
+        return tuple(self.e.load(kind, part) for part in self._parts(place))
 
     def store(self, x: Element, place: str) -> None:
         """Put an element at a place."""
         for part, there in zip(x, self._parts(place), strict=True):
-            self.e.line(f"store {self.r.kind} {part}, ptr {there}")
+            self.e.store(self.r.kind, part, there)
 
     def get(self, pointer: str, index: str) -> Element:
         """Return an element of an array."""
@@ -54,8 +55,7 @@ class Elements:
 
     def step(self, operation: str, a: str, b: str) -> str:
         """Return the register of an operation on two real numbers."""
-        found: str = self.e.op(f"{operation} {self.r.kind} {a}, {b}")
-        return found
+        return self.e.op(operation, self.r.kind, a, b)
 
     def add(self, a: Element, b: Element) -> Element:
         """Return ``a + b``."""
@@ -83,13 +83,13 @@ class Elements:
         if not self.r.pairs:
             return (step("fdiv", one, a[0]),)
         x, y = (self.e.call_intrinsic("fabs", self.r.dtype, part) for part in a)
-        upright = self.e.op(f"fcmp olt {self.r.kind} {x}, {y}")
+        upright = self.e.op("fcmp olt", self.r.kind, x, y)
         long, short = self.either(upright, a[::-1], a)
         ratio = step("fdiv", short, long)
         long = step("fdiv", one, step("fadd", long, step("fmul", short, ratio)))
         found = long, step("fmul", ratio, long)
         real, imag = self.either(upright, found[::-1], found)
-        return real, self.e.op(f"fneg {self.r.kind} {imag}")
+        return real, self.e.op("fneg", self.r.kind, imag)
 
     def quotient(self, a: Element, b: Element) -> Element:
         """Return ``a / b``."""
@@ -105,15 +105,12 @@ class Elements:
     def either(self, condition: str, a: Element, b: Element) -> Element:
         """Return one of two elements."""
         kind = self.r.kind
-        return tuple(
-            self.e.op(f"select i1 {condition}, {kind} {x}, {kind} {y}")
-            for x, y in zip(a, b, strict=True)
-        )
+        return tuple(self.e.select(condition, kind, x, y) for x, y in zip(a, b, strict=True))
 
     def divisor(self, a: Element) -> Element:
         """Return what a column is divided by.
 
         A column of zeros has no pivot, and needs none: LAPACK goes on with the next one.
         """
-        some = self.e.op(f"fcmp une {self.r.kind} {self.magnitude(a)}, {self.zero[0]}")
+        some = self.e.op("fcmp une", self.r.kind, self.magnitude(a), self.zero[0])
         return self.either(some, a, self.real(1.0))

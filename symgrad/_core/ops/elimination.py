@@ -21,6 +21,7 @@ import numpy as np
 import sympy as sp
 
 from ..base.scipy_names import blas
+from ..op import Call
 
 Rows = list[list[Any]]
 
@@ -146,7 +147,7 @@ def substituted(a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
     return np.concatenate(parts)
 
 
-def write_substitution(r: Any, a: str, out: str, lower: bool, trans: bool, unit: bool) -> None:
+def write_substitution(r: Call, a: str, out: str, lower: bool, trans: bool, unit: bool) -> None:
     """Write the calls that solve for the rows of the result in place."""
     e, (k, n) = r.e, r.shapes[-1][:2]
     # LAPACK reads rows as columns: what it sees is transposed.
@@ -156,23 +157,23 @@ def write_substitution(r: Any, a: str, out: str, lower: bool, trans: bool, unit:
         r.call("trsv", *which, order, a, ld, out, r.integer(1), library="blas")
         return
     size, rows, count = r.size(n), r.size(k), r.cell("i32", "0")
-    small = e.op(f"icmp slt i64 {r.size(n * n * k)}, {WORTH}")
+    small = e.op("icmp slt", "i64", r.size(n * n * k), WORTH)
     most = WOKEN // (2 if r.pairs else 1) - 1
-    fitting = e.op(f"udiv i64 {most}, {r.size(sp.Max(1, n))}")
-    fours = e.op(f"and i64 {fitting}, -4")
-    some = e.op(f"select i1 {small}, i64 {fours}, i64 {rows}")
-    group = e.op(f"call i64 @llvm.umax.i64(i64 {some}, i64 4)")
-    last = e.op(f"add i64 {rows}, {e.op(f'sub i64 {group}, 1')}")
+    fitting = e.op("udiv", "i64", most, r.size(sp.Max(1, n)))
+    fours = e.op("and", "i64", fitting, "-4")
+    some = e.select(small, "i64", fours, rows)
+    group = e.call("i64", "@llvm.umax.i64", [f"i64 {some}", "i64 4"])
+    last = e.op("add", "i64", rows, e.op("sub", "i64", group, "1"))
 
     def solve(i: str) -> None:
-        start = e.op(f"mul i64 {i}, {group}")
-        rest = e.op(f"sub i64 {rows}, {start}")
-        many = e.op(f"call i64 @llvm.umin.i64(i64 {rest}, i64 {group})")
-        e.line(f"store i32 {e.op(f'trunc i64 {many} to i32')}, ptr {count}")
-        first = r.at(out, e.op(f"mul i64 {start}, {size}"))
+        start = e.op("mul", "i64", i, group)
+        rest = e.op("sub", "i64", rows, start)
+        many = e.call("i64", "@llvm.umin.i64", [f"i64 {rest}", f"i64 {group}"])
+        e.store("i32", e.cast("trunc", "i64", many, "i32"), count)
+        first = r.at(out, e.op("mul", "i64", start, size))
         r.call("trsm", r.letter("L"), *which, order, count, r.number(1.0), a, ld, first, ld,
                library="blas")  # fmt: skip
 
     for name in ("umin", "umax"):
         e.module.declare(f"llvm.{name}.i64", "i64", ["i64", "i64"])
-    r.loop(e.op(f"udiv i64 {last}, {group}"), solve)
+    r.loop(e.op("udiv", "i64", last, group), solve)

@@ -17,7 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from ..op import ArrayOp, Code, Evidence, Exact, Products, Routine, Ties, Words, Written, define
+from ..op import (
+    ArrayOp,
+    Call,
+    Code,
+    Evidence,
+    Exact,
+    Products,
+    Routine,
+    Ties,
+    Words,
+    Written,
+    define,
+)
 from . import elimination
 from . import multiple_precision as exactly
 from .linear import (
@@ -47,7 +59,7 @@ def cholesky_factor(a: Any) -> Any:
     return out
 
 
-def write_cholesky(r: Any) -> None:
+def write_cholesky(r: Call) -> None:
     """Write the call for one matrix; of pairs, the one for complex numbers."""
     a, out = r.pointers
     n = r.shapes[0][0]
@@ -57,8 +69,8 @@ def write_cholesky(r: Any) -> None:
     size = r.size(n)
 
     def row(i: str) -> None:
-        start = r.e.op(f"add i64 {r.e.op(f'mul i64 {i}, {size}')}, {r.e.op(f'add i64 {i}, 1')}")
-        rest = r.e.op(f"sub i64 {size}, {r.e.op(f'add i64 {i}, 1')}")
+        start = r.e.op("add", "i64", r.e.op("mul", "i64", i, size), r.e.op("add", "i64", i, "1"))
+        rest = r.e.op("sub", "i64", size, r.e.op("add", "i64", i, "1"))
         first = r.at(out, start)
         r.loop(rest, lambda j: r.put(r.filled(0.0), first, j))
 
@@ -115,7 +127,7 @@ def qr_factors(a: Any) -> Any:
     return np.concatenate([q, np.swapaxes(r, -1, -2)], axis=-2)
 
 
-def write_qr(r: Any) -> None:
+def write_qr(r: Call) -> None:
     """Write the calls for one matrix; of pairs, those for complex numbers."""
     # A.T = L Q' in columns is A = Q R in rows, with Q' in columns the Q in rows.
     a, out = r.pointers
@@ -130,11 +142,11 @@ def write_qr(r: Any) -> None:
 
     def transposed(i: str) -> None:
         def element(j: str) -> None:
-            place = r.e.op(f"add i64 {r.e.op(f'mul i64 {j}, {columns}')}, {i}")
-            inside = r.e.op(f"icmp sle i64 {j}, {i}")
-            both = f"{r.element} {r.get(matrix, place)}, {r.element} {r.filled(0.0)}"
-            target = r.e.op(f"add i64 {r.e.op(f'mul i64 {i}, {columns}')}, {j}")
-            r.put(r.e.op(f"select i1 {inside}, {both}"), below, target)
+            place = r.e.op("add", "i64", r.e.op("mul", "i64", j, columns), i)
+            inside = r.e.op("icmp sle", "i64", j, i)
+            given = r.get(matrix, place)
+            target = r.e.op("add", "i64", r.e.op("mul", "i64", i, columns), j)
+            r.put(r.e.select(inside, r.element, given, r.filled(0.0)), below, target)
 
         r.loop(columns, element)
 
@@ -207,7 +219,7 @@ def orthogonal_complement(a: Any) -> Any:
     return np.linalg.qr(a, mode="complete")[0][..., a.shape[-1] :]
 
 
-def write_complement(r: Any) -> None:
+def write_complement(r: Call) -> None:
     """Write the calls for one matrix, as :func:`write_qr`, with room for all rows of Q'."""
     a, out = r.pointers
     m, n = r.shapes[0][:2]
@@ -216,8 +228,8 @@ def write_complement(r: Any) -> None:
     mi, ni, ld = r.integer(m), r.integer(n), r.leading(m)
 
     def place(pointer: str, row: str, width: Any, start: Any = 0) -> str:
-        first = r.e.op(f"mul i64 {row}, {r.size(width)}")
-        return str(r.at(pointer, r.e.op(f"add i64 {first}, {r.size(start)}")))
+        first = r.e.op("mul", "i64", row, r.size(width))
+        return r.at(pointer, r.e.op("add", "i64", first, r.size(start)))
 
     r.loop(r.size(m), lambda i: r.copy(place(matrix, i, m), place(a, i, n), n))
     r.call("gelqf", ni, mi, matrix, ld, tau, work, length, info)
@@ -294,14 +306,14 @@ def eigen_pairs(a: Any) -> Any:
     return np.concatenate([w[..., None, :], np.swapaxes(v, -1, -2)], axis=-2)
 
 
-def write_eigh(r: Any) -> None:
+def write_eigh(r: Call) -> None:
     """Write the call for one matrix; of pairs, the one for complex numbers."""
     a, out = r.pointers
     n = r.shapes[0][0]
     vectors, info = r.at(out, r.size(n)), r.cell("i32", "0")
     r.copy(vectors, a, n * n)
     count, whole = 1 + 6 * n + 2 * n * n, 3 + 5 * n
-    values, real = (r.work(n, r.kind), r.work(count, r.kind)) if r.pairs else (out, None)
+    values, real = (r.work(n, r.kind), r.work(count, r.kind)) if r.pairs else (out, "")
     work = [r.work(count), r.integer(count)]
     if r.pairs:
         work += [real, r.integer(count)]
@@ -314,13 +326,13 @@ def write_eigh(r: Any) -> None:
     r.spoil(info, out, n * n + n)
 
 
-def widen(r: Any, target: str, source: str, count: Any) -> None:
+def widen(r: Call, target: str, source: str, count: Any) -> None:
     """Write the copying of real numbers into complex ones."""
 
     def copy(i: str) -> None:
-        value = r.e.op(f"load {r.kind}, ptr {r.at(source, i, r.kind)}")
-        pair = f"insertvalue {r.element} {r.filled(0.0)}, {r.kind} {value}, 0"
-        r.put(r.e.op(pair), target, i)
+        value = r.e.load(r.kind, r.at(source, i, r.kind))
+        pair = r.e.put(r.element, r.filled(0.0), r.kind, value, 0)
+        r.put(pair, target, i)
 
     r.loop(r.size(count), copy)
 

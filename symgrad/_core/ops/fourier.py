@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from ..base.sizes import as_dim, as_size
-from ..op import FLAG, SIZE, ArrayOp, Code, Linear, Routine, Words, Written, define, one_of
+from ..op import FLAG, SIZE, ArrayOp, Call, Code, Linear, Routine, Words, Written, define, one_of
 from .movement import RESHAPE
 from .np_common import iota
 from .operands import Cores
@@ -42,18 +42,18 @@ def _row(size: Any) -> tuple[Any, Any]:
     return k, (k, 0, size - 1)
 
 
-def _factor(r: Any, n: Any, inverse: bool, norm: str) -> str:
+def _factor(r: Call, n: Any, inverse: bool, norm: str) -> str:
     """Return a pointer to the factor for ``n`` points."""
     e, kind = r.e, r.kind
     if norm != "ortho" and not _has_factor(inverse, norm):
-        return str(r.number(1.0))
+        return r.number(1.0)
     with r.outside():
-        number = e.op(f"uitofp i64 {r.size(n)} to {kind}")
+        number = e.cast("uitofp", "i64", r.size(n), kind)
         if norm == "ortho":
             name = f"llvm.sqrt.f{8 * r.dtype.itemsize}"
             e.module.declare(name, kind, [kind])
-            number = e.op(f"call {kind} @{name}({kind} {number})")
-        return str(r.cell(kind, e.op(f"fdiv {kind} {r.constant(1.0)}, {number}")))
+            number = e.call(kind, f"@{name}", [f"{kind} {number}"])
+        return r.cell(kind, e.op("fdiv", kind, r.constant(1.0), number))
 
 
 def _batched(op: Any, x: Any, result: Any, **params: Any) -> Any:
@@ -83,7 +83,7 @@ def _fourier_element(index: Any, x: Any, inverse: bool, norm: str) -> Any:
     return _scaled(sp.Sum(term, limits), n, inverse, norm)
 
 
-def _write_fourier(r: Any, inverse: bool, norm: str) -> None:
+def _write_fourier(r: Call, inverse: bool, norm: str) -> None:
     x, out = r.pointers
     rows, n, _ = r.shapes[0]
     width = 2 * r.dtype.itemsize
@@ -133,7 +133,7 @@ def _real_element(index: Any, x: Any, norm: str) -> Any:
     return _scaled(sp.Sum(term, limits), n, False, norm)
 
 
-def _write_real(r: Any, norm: str) -> None:
+def _write_real(r: Call, norm: str) -> None:
     x, out = r.pointers
     rows, n = r.shapes[0]
     m, width = r.shapes[1][1], r.dtype.itemsize
@@ -155,7 +155,7 @@ def _signal_element(index: Any, y: Any, n: Any, norm: str) -> Any:
     return _scaled(sp.Sum(sp.Piecewise((term, single), (2 * term, True)), limits), n, True, norm)
 
 
-def _write_signal(r: Any, n: Any, norm: str) -> None:
+def _write_signal(r: Call, n: Any, norm: str) -> None:
     y, out = r.pointers
     rows, m, _ = r.shapes[0]
     width = r.dtype.itemsize

@@ -15,73 +15,73 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..op import Code, Emit, Evidence, Map, NoRule, Words, define
+from ..op import Builder, Code, Emit, Evidence, Map, NoRule, Words, define
 
 _REASON = "whole numbers have no derivative"
 _ANY = (-(2**63), 2**63 - 1)
 
 
-def _select(e: Any, t: str, condition: str, a: str, b: str) -> str:
-    return str(e.op(f"select i1 {condition}, {t} {a}, {t} {b}", t))
+def _select(e: Builder, t: str, condition: str, a: str, b: str) -> str:
+    return e.select(condition, t, a, b)
 
 
-def divmod_text(e: Any, dtype: Any, x: str, y: str, floor: bool) -> tuple[str, str]:
+def divmod_text(e: Builder, dtype: Any, x: str, y: str, floor: bool) -> tuple[str, str]:
     """Return quotient and remainder, rounded down or towards zero; both 0 for ``y == 0``."""
     t, signed = e.type(dtype), dtype.kind == "i"
-    bad = e.op(f"icmp eq {t} {y}, 0", "i1")
+    bad = e.op("icmp eq", t, y, "0")
     zero = bad
     minus = ""
     if signed:  # the most negative number divided by -1 traps
-        minus = e.op(f"icmp eq {t} {y}, -1", "i1")
-        bad = e.op(f"or i1 {zero}, {minus}", "i1")
+        minus = e.op("icmp eq", t, y, "-1")
+        bad = e.op("or", "i1", zero, minus)
     safe = _select(e, t, bad, "1", y)
     sign = "s" if signed else "u"
-    q = e.op(f"{sign}div {t} {x}, {safe}", t)
-    r = e.op(f"{sign}rem {t} {x}, {safe}", t)
+    q = e.op(f"{sign}div", t, x, safe)
+    r = e.op(f"{sign}rem", t, x, safe)
     if signed and floor:
-        differ = e.op(f"icmp slt {t} {e.op(f'xor {t} {r}, {safe}', t)}, 0", "i1")
-        inexact = e.op(f"icmp ne {t} {r}, 0", "i1")
-        down = e.op(f"and i1 {differ}, {inexact}", "i1")
-        q = _select(e, t, down, e.op(f"sub {t} {q}, 1", t), q)
-        r = _select(e, t, down, e.op(f"add {t} {r}, {safe}", t), r)
+        differ = e.op("icmp slt", t, e.op("xor", t, r, safe), "0")
+        inexact = e.op("icmp ne", t, r, "0")
+        down = e.op("and", "i1", differ, inexact)
+        q = _select(e, t, down, e.op("sub", t, q, "1"), q)
+        r = _select(e, t, down, e.op("add", t, r, safe), r)
     if signed:
-        q = _select(e, t, minus, e.op(f"sub {t} 0, {x}", t), q)
+        q = _select(e, t, minus, e.op("sub", t, "0", x), q)
     return _select(e, t, zero, "0", q), r
 
 
-def power_text(e: Any, dtype: Any, x: str, y: str) -> str:
+def power_text(e: Builder, dtype: Any, x: str, y: str) -> str:
     """Square and multiply over all bits of the exponent; products wrap as in NumPy."""
     t, bits = e.type(dtype), dtype.itemsize * 8 - (dtype.kind == "i")
     result = "1"
     for bit in range(bits):
-        odd = e.op(f"trunc {t} {e.op(f'lshr {t} {y}, {bit}', t)} to i1", "i1")
-        result = _select(e, t, odd, e.op(f"mul {t} {result}, {x}", t), result)
+        odd = e.cast("trunc", t, e.op("lshr", t, y, bit), "i1")
+        result = _select(e, t, odd, e.op("mul", t, result, x), result)
         if bit < bits - 1:
-            x = e.op(f"mul {t} {x}, {x}", t)
+            x = e.op("mul", t, x, x)
     return result
 
 
 def shift_text(left: bool) -> Any:
     """Return the code of a shift; one by the width of the type or more leaves the sign."""
 
-    def emit(e: Any, dtype: Any, x: str, y: str) -> str:
+    def emit(e: Builder, dtype: Any, x: str, y: str) -> str:
         t, width = e.type(dtype), dtype.itemsize * 8
-        inside = e.op(f"icmp ult {t} {y}, {width}", "i1")
+        inside = e.op("icmp ult", t, y, width)
         if left:
-            shifted = e.op(f"shl {t} {x}, {_select(e, t, inside, y, '0')}", t)
+            shifted = e.op("shl", t, x, _select(e, t, inside, y, "0"))
             return _select(e, t, inside, shifted, "0")
         if dtype.kind == "i":
-            return str(e.op(f"ashr {t} {x}, {_select(e, t, inside, y, str(width - 1))}", t))
-        shifted = e.op(f"lshr {t} {x}, {_select(e, t, inside, y, '0')}", t)
+            return e.op("ashr", t, x, _select(e, t, inside, y, str(width - 1)))
+        shifted = e.op("lshr", t, x, _select(e, t, inside, y, "0"))
         return _select(e, t, inside, shifted, "0")
 
     return emit
 
 
-def _scale(e: Any, dtype: Any, n: str) -> str:
+def _scale(e: Builder, dtype: Any, n: str) -> str:
     t = e.type(dtype)
-    exponent = e.op(f"shl {t} {e.op(f'add {t} {n}, 1023', t)}, 52", t)
-    return str(e.op(f"bitcast {t} {exponent} to double", "double"))
+    exponent = e.op("shl", t, e.op("add", t, n, "1023"), "52")
+    return e.cast("bitcast", t, exponent, "double")
 
 
 def _integer(name: str, evaluate: np.ufunc, emit: Any, form: Any) -> Any:

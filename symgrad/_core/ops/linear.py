@@ -25,6 +25,7 @@ from ..base.scipy_names import lapack
 from ..op import (
     FLAG,
     ArrayOp,
+    Call,
     Code,
     Composed,
     Evidence,
@@ -139,7 +140,7 @@ def lu_factors(a: Any) -> Any:
     return out
 
 
-def write_lu(r: Any) -> None:
+def write_lu(r: Call) -> None:
     """Write the steps or the call for one matrix; of pairs, the one for complex numbers."""
     a, out = r.pointers
     n = r.shapes[0][0]
@@ -151,11 +152,11 @@ def write_lu(r: Any) -> None:
         last = r.at(out, r.size(n * n))
 
         def convert(i: str) -> None:
-            k = r.e.op(f"load i32, ptr {r.at(exchanges, i, 'i32')}")
-            row = r.e.op(f"add i32 {r.e.op(f'trunc i64 {i} to i32')}, 1")
-            number = r.e.op(f"sitofp i32 {r.e.op(f'sub i32 {k}, {row}')} to {r.kind}")
+            k = r.e.load("i32", r.at(exchanges, i, "i32"))
+            row = r.e.op("add", "i32", r.e.cast("trunc", "i64", i, "i32"), "1")
+            number = r.e.cast("sitofp", "i32", r.e.op("sub", "i32", k, row), r.kind)
             if r.pairs:
-                number = r.e.op(f"insertvalue {r.element} {r.filled(0.0)}, {r.kind} {number}, 0")
+                number = r.e.put(r.element, r.filled(0.0), r.kind, number, 0)
             r.put(number, last, i)
 
         r.loop(r.size(n), convert)
@@ -221,7 +222,7 @@ def lu_solution(factors: Any, b: Any, trans: bool) -> Any:
     return out
 
 
-def write_solve(r: Any, trans: bool) -> None:
+def write_solve(r: Call, trans: bool) -> None:
     """Write the steps for one matrix; of pairs, those for complex numbers."""
     factors, b, out = r.pointers
     k, n = r.shapes[1][:2]
@@ -229,12 +230,12 @@ def write_solve(r: Any, trans: bool) -> None:
     e, size, last = r.e, r.size(n), r.at(factors, r.size(n * n))
 
     def exchange(row: str) -> None:
-        first = r.at(out, e.op(f"mul i64 {row}, {size}"))
+        first = r.at(out, e.op("mul", "i64", row, size))
 
         def swap(step: str) -> None:
-            i = step if trans else e.op(f"sub i64 {e.op(f'sub i64 {size}, 1')}, {step}")
-            below = e.op(f"fptosi {r.kind} {e.op(f'load {r.kind}, ptr {r.at(last, i)}')} to i64")
-            other = e.op(f"add i64 {i}, {below}")
+            i = step if trans else e.op("sub", "i64", e.op("sub", "i64", size, "1"), step)
+            below = e.cast("fptosi", r.kind, e.load(r.kind, r.at(last, i)), "i64")
+            other = e.op("add", "i64", i, below)
             x, y = r.get(first, i), r.get(first, other)
             r.put(y, first, i)
             r.put(x, first, other)
@@ -339,7 +340,7 @@ def triangular_solution(a: Any, b: Any, lower: bool, trans: bool, unit: bool) ->
     return out
 
 
-def write_triangular(r: Any, lower: bool, trans: bool, unit: bool) -> None:
+def write_triangular(r: Call, lower: bool, trans: bool, unit: bool) -> None:
     """Write the calls for one matrix; of pairs, those for complex numbers."""
     a, b, out = r.pointers
     k, n = r.shapes[1][:2]

@@ -15,6 +15,7 @@ from ..base.size_text import infix
 from ..base.sizes import as_expr
 from ..op import (
     DTYPE,
+    Builder,
     Code,
     Composed,
     Emit,
@@ -134,9 +135,9 @@ def _bits(ufunc: np.ufunc, name: str, form: Any, lower: Any, source: Any, arity:
     )  # fmt: skip
 
 
-def _invert(e: Any, dtype: Any, x: str) -> str:
+def _invert(e: Builder, dtype: Any, x: str) -> str:
     t = e.type(dtype)
-    return str(e.op(f"xor {t} {x}, {'true' if dtype.kind == 'b' else '-1'}", t))
+    return e.op("xor", t, x, "true" if dtype.kind == "b" else "-1")
 
 
 BITWISE_AND = _bits(
@@ -220,9 +221,9 @@ def _where_types(condition: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return (np.dtype(bool), common, common), common
 
 
-def _select(e: Any, dtype: Any, condition: str, a: str, b: str) -> str:
+def _select(e: Builder, dtype: Any, condition: str, a: str, b: str) -> str:
     t = e.type(dtype)
-    return str(e.op(f"select i1 {condition}, {t} {a}, {t} {b}", t))
+    return e.select(condition, t, a, b)
 
 
 def _choice(condition: Any, a: Any, b: Any) -> Any:
@@ -286,13 +287,13 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 # ---------------------------------------------------------------- conversion
 
 
-def _cast(e: Any, source: Any, x: str, *, dtype: Any) -> str:
+def _cast(e: Builder, source: Any, x: str, *, dtype: Any) -> str:
     target = np.dtype(dtype)
     a, b, s, t = e.type(source), e.type(target), source.kind, target.kind
     if t == "b":
         if s == "b":
             return x
-        return str(e.op(f"fcmp une {a} {x}, 0.0" if s == "f" else f"icmp ne {a} {x}, 0", b))
+        return e.op("fcmp une", a, x, "0.0") if s == "f" else e.op("icmp ne", a, x, 0)
     if s == "f" and t == "f":
         if source.itemsize == target.itemsize:
             return x
@@ -301,7 +302,7 @@ def _cast(e: Any, source: Any, x: str, *, dtype: Any) -> str:
         # Saturating: what does not fit is undefined in NumPy, and must not be in the kernel.
         name = f"llvm.fpto{'s' if t == 'i' else 'u'}i.sat.{b}.f{8 * source.itemsize}"
         e.module.declare(name, b, [a])
-        return str(e.op(f"call {b} @{name}({a} {x})", b))
+        return e.call(b, f"@{name}", [f"{a} {x}"])
     elif t == "f":
         word = "sitofp" if s == "i" else "uitofp"
     elif a == b:
@@ -310,7 +311,7 @@ def _cast(e: Any, source: Any, x: str, *, dtype: Any) -> str:
         word = "trunc"
     else:
         word = "sext" if s == "i" else "zext"
-    return str(e.op(f"{word} {a} {x} to {b}", b))
+    return e.cast(word, a, x, b)
 
 
 def _cast_parts(z: Any, dtype: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import sympy as sp
 
 from ..op import (
+    Builder,
     Code,
     Composed,
     Emit,
@@ -32,8 +33,8 @@ from .pairs import two_product
 def _step(name: str, form: Any, *functions: Any) -> Op:
     intrinsic = functions[0].__name__
 
-    def emit(e: Any, dtype: Any, x: str) -> str:
-        return str(e.call_intrinsic(intrinsic, dtype, x)) if dtype.kind == "f" else x
+    def emit(e: Builder, dtype: Any, x: str) -> str:
+        return e.call_intrinsic(intrinsic, dtype, x) if dtype.kind == "f" else x
 
     return define(
         Map(name, functions=functions, domain=(Real,), sympy=form, rule=NoRule(STEP)),
@@ -178,25 +179,25 @@ def _ldexp(x: Any, n: Any) -> Any:
     return wide.astype(x.dtype)
 
 
-def _nextafter(e: Any, dtype: Any, x: str, y: str) -> str:
+def _nextafter(e: Builder, dtype: Any, x: str, y: str) -> str:
     """Count up or down in the bits, which are in the order of the numbers; a loop stays SIMD."""
     kind, word = e.type(dtype), f"i{8 * dtype.itemsize}"
     tiny = float(np.finfo(dtype).smallest_subnormal)
     zero, above, below = (e.const(v, dtype) for v in (0.0, tiny, -tiny))
-    bits = e.op(f"bitcast {kind} {x} to {word}")
-    up, positive = e.op(f"fcmp olt {kind} {x}, {y}"), e.op(f"fcmp ogt {kind} {x}, {zero}")
-    fewer, more = e.op(f"sub {word} {bits}, 1"), e.op(f"add {word} {bits}, 1")
-    by_sign = [e.op(f"select i1 {up}, {word} {a}, {word} {b}")
+    bits = e.cast("bitcast", kind, x, word)
+    up, positive = e.op("fcmp olt", kind, x, y), e.op("fcmp ogt", kind, x, zero)
+    fewer, more = e.op("sub", word, bits, "1"), e.op("add", word, bits, "1")
+    by_sign = [e.select(up, word, a, b)
                for a, b in ((more, fewer), (fewer, more))]  # fmt: skip
-    moved = e.op(f"select i1 {positive}, {word} {by_sign[0]}, {word} {by_sign[1]}")
-    found = e.op(f"bitcast {word} {moved} to {kind}")
-    first = e.op(f"select i1 {up}, {kind} {above}, {kind} {below}")
-    nothing = e.op(f"fcmp oeq {kind} {x}, {zero}")
-    found = e.op(f"select i1 {nothing}, {kind} {first}, {kind} {found}")
-    there = e.op(f"fcmp oeq {kind} {x}, {y}")
-    found = e.op(f"select i1 {there}, {kind} {y}, {kind} {found}")
-    unknown, nan = e.op(f"fcmp uno {kind} {x}, {y}"), e.op(f"fadd {kind} {x}, {y}")
-    return str(e.op(f"select i1 {unknown}, {kind} {nan}, {kind} {found}"))
+    moved = e.select(positive, word, by_sign[0], by_sign[1])
+    found = e.cast("bitcast", word, moved, kind)
+    first = e.select(up, kind, above, below)
+    nothing = e.op("fcmp oeq", kind, x, zero)
+    found = e.select(nothing, kind, first, found)
+    there = e.op("fcmp oeq", kind, x, y)
+    found = e.select(there, kind, y, found)
+    unknown, nan = e.op("fcmp uno", kind, x, y), e.op("fadd", kind, x, y)
+    return e.select(unknown, kind, nan, found)
 
 
 NO_FORM = "about the number format, not the number"

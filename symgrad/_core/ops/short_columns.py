@@ -8,9 +8,9 @@ rounding.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..base.sizes import Dimension
+from ..op import Call
 from .elements import Element, Elements
 
 #: Up to so many rows, and so many right-hand sides.
@@ -20,7 +20,9 @@ MOST, FEW = 40, 4
 WIDTH = 4
 
 
-def where_short(r: Any, n: Dimension, own: Callable[[], None], library: Callable[[], None]) -> None:
+def where_short(
+    r: Call, n: Dimension, own: Callable[[], None], library: Callable[[], None]
+) -> None:
     """Write own code for short columns, and the library's call for others."""
     if own is library or (isinstance(n, int) and n > MOST):
         library()
@@ -28,15 +30,15 @@ def where_short(r: Any, n: Dimension, own: Callable[[], None], library: Callable
         own()
     else:
         e = r.e
-        short = e.op(f"icmp sle i64 {r.size(n)}, {MOST}")
-        r.loop(e.op(f"zext i1 {short} to i64"), lambda _: own())
-        r.loop(e.op(f"zext i1 {e.op(f'xor i1 {short}, true')} to i64"), lambda _: library())
+        short = e.op("icmp sle", "i64", r.size(n), MOST)
+        r.loop(e.cast("zext", "i1", short, "i64"), lambda _: own())
+        r.loop(e.cast("zext", "i1", e.op("xor", "i1", short, "true"), "i64"), lambda _: library())
 
 
 class Columns(Elements):
     """Columns of one length, one behind the other."""
 
-    def __init__(self, r: Any, pointer: str, n: Dimension) -> None:
+    def __init__(self, r: Call, pointer: str, n: Dimension) -> None:
         super().__init__(r)
         self.pointer, self.size = pointer, r.size(n)
         self.length = WIDTH * (2 if r.pairs else 1)
@@ -44,8 +46,7 @@ class Columns(Elements):
 
     def column(self, j: str) -> str:
         """Return where a column begins."""
-        found: str = self.r.at(self.pointer, self.e.op(f"mul i64 {j}, {self.size}"))
-        return found
+        return self.r.at(self.pointer, self.e.op("mul", "i64", j, self.size))
 
     def over(self, first: str, end: str, body: Callable[[str], None], step: int = 1) -> None:
         """Run ``body(i)`` from ``first`` on, below ``end``."""
@@ -55,9 +56,9 @@ class Columns(Elements):
     def subtract_many(self, y: str, x: str, factor: Element, first: str, end: str) -> None:
         """Subtract ``factor * x`` from ``y`` between two places: vectors, and what is left."""
         r, e = self.r, self.e
-        count = e.op(f"sub i64 {end}, {first}")
-        whole = e.op(f"and i64 {count}, {-WIDTH}")
-        middle = e.op(f"add i64 {first}, {whole}")
+        count = e.op("sub", "i64", end, first)
+        whole = e.op("and", "i64", count, -WIDTH)
+        middle = e.op("add", "i64", first, whole)
         parts = [self._repeated(part) for part in factor]
         if r.pairs:  # i * (a + i*b) = -b + i*a: the parts of x change places
             parts[1] = self._shuffled(self.steps("fneg", parts[1]), parts[1], [0, self.length + 1])
@@ -65,33 +66,31 @@ class Columns(Elements):
 
         def vectors(i: str) -> None:
             there = r.at(y, i)
-            a = e.op(f"load {self.vector}, ptr {there}, {align}")
-            b = e.op(f"load {self.vector}, ptr {r.at(x, i)}, {align}")
+            a = e.load(self.vector, there, f", {align}")
+            b = e.load(self.vector, r.at(x, i), f", {align}")
             for k, part in enumerate(parts):
                 b = self._shuffled(b, b, [1, 0]) if k else b
                 a = self.steps("fsub", a, self.steps("fmul", b, part))
-            e.line(f"store {self.vector} {a}, ptr {there}, {align}")
+            e.store(self.vector, a, there, f", {align}")
 
         self.over(first, middle, vectors, WIDTH)
         self.subtract_each(y, x, factor, middle, end)
 
     def steps(self, operation: str, *vectors: str) -> str:
         """Return the register of an operation on vectors."""
-        found: str = self.e.op(f"{operation} {self.vector} {', '.join(vectors)}")
-        return found
+        return self.e.op(operation, self.vector, *vectors)
 
     def _repeated(self, number: str) -> str:
         """Return a vector of one number."""
-        one = self.e.op(f"insertelement {self.vector} poison, {self.r.kind} {number}, i64 0")
+        one = self.e.put_lane(self.vector, "poison", self.r.kind, number, 0)
         return self._shuffled(one, one, [0], 0)
 
     def _shuffled(self, a: str, b: str, first: Sequence[int], step: int = 2) -> str:
         """Return a vector of the elements of two at these places, and at those some further."""
         count = self.length // len(first)
         places = ", ".join(f"i32 {k + step * i}" for i in range(count) for k in first)
-        mask = f"<{self.length} x i32> <{places}>"
-        found: str = self.e.op(f"shufflevector {self.vector} {a}, {self.vector} {b}, {mask}")
-        return found
+        lanes = f"<{self.length} x i32>"
+        return self.e.shuffle(self.vector, a, b, lanes, f"<{places}>")
 
     def subtract_each(self, y: str, x: str, factor: Element, first: str, end: str) -> None:
         """Do the same without vectors."""
@@ -115,30 +114,30 @@ class Columns(Elements):
         return self.load(total)
 
 
-def eliminate(r: Any, out: str, n: Dimension) -> None:
+def eliminate(r: Call, out: str, n: Dimension) -> None:
     """Factorise in place; behind the columns is how far below each row its pivot was."""
     do, e = Columns(r, out, n), r.e
     size, exchanges = do.size, do.column(do.size)
     best, where = r.cell(r.kind, r.constant(0.0)), r.cell("i64", "0")
 
     def step(k: str) -> None:
-        pivots, after = do.column(k), e.op(f"add i64 {k}, 1")
-        e.line(f"store {r.kind} {do.magnitude(do.get(pivots, k))}, ptr {best}")
-        e.line(f"store i64 {k}, ptr {where}")
+        pivots, after = do.column(k), e.op("add", "i64", k, "1")
+        e.store(r.kind, do.magnitude(do.get(pivots, k)), best)
+        e.store("i64", k, where)
 
         def look(i: str) -> None:
-            largest, place = e.op(f"load {r.kind}, ptr {best}"), e.op(f"load i64, ptr {where}")
+            largest, place = e.load(r.kind, best), e.load("i64", where)
             magnitude = do.magnitude(do.get(pivots, i))
-            larger = e.op(f"fcmp ogt {r.kind} {magnitude}, {largest}")
-            largest = e.op(f"select i1 {larger}, {r.kind} {magnitude}, {r.kind} {largest}")
-            place = e.op(f"select i1 {larger}, i64 {i}, i64 {place}")
-            e.line(f"store {r.kind} {largest}, ptr {best}")
-            e.line(f"store i64 {place}, ptr {where}")
+            larger = e.op("fcmp ogt", r.kind, magnitude, largest)
+            largest = e.select(larger, r.kind, magnitude, largest)
+            place = e.select(larger, "i64", i, place)
+            e.store(r.kind, largest, best)
+            e.store("i64", place, where)
 
         do.over(after, size, look)
-        place = e.op(f"load i64, ptr {where}")
-        below = e.op(f"sub i64 {place}, {k}")
-        number = e.op(f"sitofp i64 {below} to {r.kind}")
+        place = e.load("i64", where)
+        below = e.op("sub", "i64", place, k)
+        number = e.cast("sitofp", "i64", below, r.kind)
         do.put((number, *do.zero[1:]), exchanges, k)
 
         def exchange(c: str) -> None:
@@ -147,8 +146,8 @@ def eliminate(r: Any, out: str, n: Dimension) -> None:
             do.put(b, column, k)
             do.put(a, column, place)
 
-        moved = e.op(f"icmp ne i64 {below}, 0")
-        do.over("0", e.op(f"select i1 {moved}, i64 {size}, i64 0"), exchange)
+        moved = e.op("icmp ne", "i64", below, "0")
+        do.over("0", e.select(moved, "i64", size, "0"), exchange)
         inverse = do.inverse(do.divisor(do.get(pivots, k)))
 
         def scale(i: str) -> None:
@@ -164,17 +163,17 @@ def eliminate(r: Any, out: str, n: Dimension) -> None:
     r.loop(size, step)
 
 
-def substitute(r: Any, factors: str, out: str, trans: bool) -> None:
+def substitute(r: Call, factors: str, out: str, trans: bool) -> None:
     """Solve in place for each row of the result, whose elements are exchanged elsewhere."""
     e, (k, n) = r.e, r.shapes[1][:2]
     do = Columns(r, factors, n)
     size = do.size
-    last = e.op(f"sub i64 {size}, 1")
+    last = e.op("sub", "i64", size, "1")
     for name in ("smin", "smax"):
         e.module.declare(f"llvm.{name}.i64", "i64", ["i64", "i64"])
 
     def solve(i: str) -> None:
-        x = r.at(out, e.op(f"mul i64 {i}, {size}"))
+        x = r.at(out, e.op("mul", "i64", i, size))
         known = do.cell()
 
         def take_out(j: str, value: Element, first: str, end: str, ahead: str) -> None:
@@ -186,23 +185,23 @@ def substitute(r: Any, factors: str, out: str, trans: bool) -> None:
             do.store(do.less(do.get(x, ahead), do.get(column, ahead), value), known)
             if first != "0":
                 # A vector that was stored as parts of two has to be waited for.
-                up = e.op(f"and i64 {e.op(f'add i64 {first}, {WIDTH - 1}')}, {-WIDTH}")
-                up = e.op(f"call i64 @llvm.smin.i64(i64 {up}, i64 {end})")
+                up = e.op("and", "i64", e.op("add", "i64", first, WIDTH - 1), -WIDTH)
+                up = e.call("i64", "@llvm.smin.i64", [f"i64 {up}", f"i64 {end}"])
                 do.subtract_each(x, column, value, first, up)
                 first = up
             do.subtract_many(x, column, value, first, end)
 
         def lower(j: str) -> None:
-            after = e.op(f"add i64 {j}, 1")
-            ahead = e.op(f"call i64 @llvm.smin.i64(i64 {after}, i64 {last})")
+            after = e.op("add", "i64", j, "1")
+            ahead = e.call("i64", "@llvm.smin.i64", [f"i64 {after}", f"i64 {last}"])
             take_out(j, do.load(known), after, size, ahead)
 
         def upper(back: str) -> None:
-            j = e.op(f"sub i64 {last}, {back}")
+            j = e.op("sub", "i64", last, back)
             # Divisions wait for nothing, and a product takes a third of one.
             found = do.product(do.load(known), do.inverse(do.get(do.column(j), j)))
             do.put(found, x, j)
-            ahead = e.op(f"call i64 @llvm.smax.i64(i64 {e.op(f'sub i64 {j}, 1')}, i64 0)")
+            ahead = e.call("i64", "@llvm.smax.i64", [f"i64 {e.op('sub', 'i64', j, 1)}", "i64 0"])
             take_out(j, found, "0", j, ahead)
 
         def upper_transposed(j: str) -> None:
@@ -211,8 +210,8 @@ def substitute(r: Any, factors: str, out: str, trans: bool) -> None:
             do.put(do.quotient(left, do.get(column, j)), x, j)
 
         def lower_transposed(back: str) -> None:
-            j = e.op(f"sub i64 {last}, {back}")
-            known = do.sum_of_products(do.column(j), x, e.op(f"add i64 {j}, 1"), size)
+            j = e.op("sub", "i64", last, back)
+            known = do.sum_of_products(do.column(j), x, e.op("add", "i64", j, "1"), size)
             do.put(do.subtract(do.get(x, j), known), x, j)
 
         if trans:
@@ -224,5 +223,5 @@ def substitute(r: Any, factors: str, out: str, trans: bool) -> None:
             r.loop(size, upper_transposed)
             r.loop(size, lower_transposed)
 
-    some = e.op(f"icmp sgt i64 {size}, 0")
-    r.loop(e.op(f"select i1 {some}, i64 {r.size(k)}, i64 0"), solve)
+    some = e.op("icmp sgt", "i64", size, "0")
+    r.loop(e.select(some, "i64", r.size(k), "0"), solve)

@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 
 from ..op import (
+    Builder,
     Code,
     Composed,
     Emit,
@@ -26,14 +27,14 @@ from . import complex_order
 from .arithmetic import BINARY, STEP, UNARY, is_float
 
 
-def _absolute(e: Any, dtype: Any, x: str) -> str:
+def _absolute(e: Builder, dtype: Any, x: str) -> str:
     if dtype.kind == "f":
-        return str(e.call_intrinsic("fabs", dtype, x))
+        return e.call_intrinsic("fabs", dtype, x)
     if dtype.kind != "i":
         return x
     t = e.type(dtype)
-    below = e.op(f"icmp slt {t} {x}, 0", "i1")
-    return str(e.op(f"select i1 {below}, {t} {e.op(f'sub {t} 0, {x}', t)}, {t} {x}", t))
+    below = e.op("icmp slt", t, x, "0")
+    return e.select(below, t, e.op("sub", t, "0", x), x)
 
 
 ABSOLUTE = define(
@@ -114,18 +115,18 @@ def _extreme(name: str) -> Emit:
     compare = "gt" if name.endswith("max") else "lt"
     watch = 1 if name[0] == "f" else 0
 
-    def emit(e: Any, dtype: Any, x: str, y: str) -> str:
+    def emit(e: Builder, dtype: Any, x: str, y: str) -> str:
         t = e.type(dtype)
         if dtype.kind == "b":
-            return str(e.op(f"{'or' if compare == 'gt' else 'and'} i1 {x}, {y}", t))
+            return e.op("or" if compare == "gt" else "and", "i1", x, y)
         if dtype.kind == "f":
-            first = e.op(f"fcmp o{compare} {t} {x}, {y}", "i1")
+            first = e.op(f"fcmp o{compare}", t, x, y)
             watched = (x, y)[watch]
-            nan = e.op(f"fcmp uno {t} {watched}, {watched}", "i1")
-            first = e.op(f"or i1 {first}, {nan}", "i1")
+            nan = e.op("fcmp uno", t, watched, watched)
+            first = e.op("or", "i1", first, nan)
         else:
-            first = e.op(f"icmp {'s' if dtype.kind == 'i' else 'u'}{compare} {t} {x}, {y}", "i1")
-        return str(e.op(f"select i1 {first}, {t} {x}, {t} {y}", t))
+            first = e.op(f"icmp {'s' if dtype.kind == 'i' else 'u'}{compare}", t, x, y)
+        return e.select(first, t, x, y)
 
     return Emit(emit)
 

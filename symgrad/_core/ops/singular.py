@@ -17,6 +17,7 @@ from ..base.sizes import as_dim
 from ..op import (
     FLAG,
     ArrayOp,
+    Call,
     Code,
     Composed,
     Evidence,
@@ -55,7 +56,7 @@ def singular_parts(a: Any, full: bool = False) -> Any:
     return np.concatenate([sides[0], s, sides[1]], axis=-1)
 
 
-def write_svd(r: Any, wide: bool, full: bool) -> None:
+def write_svd(r: Call, wide: bool, full: bool) -> None:
     """Write the call for one matrix; of pairs, the one for complex numbers."""
     # LAPACK sees the transpose: U and V change places.
     a, out = r.pointers
@@ -79,16 +80,16 @@ def write_svd(r: Any, wide: bool, full: bool) -> None:
     r.spoil(info, out, m * columns + k + n * rows)
 
 
-def _write_identity(r: Any, k: Any, target: str, size: Any) -> None:
+def _write_identity(r: Call, k: Any, target: str, size: Any) -> None:
     """Write the identity in place of vectors if there are no values: LAPACK writes nothing."""
     e, order = r.e, r.size(size)
-    none = e.op(f"icmp eq i64 {r.size(k)}, 0")
-    rows = e.op(f"select i1 {none}, i64 {order}, i64 0")
+    none = e.op("icmp eq", "i64", r.size(k), "0")
+    rows = e.select(none, "i64", order, "0")
 
     def row(i: str) -> None:
-        first = r.at(target, e.op(f"mul i64 {i}, {order}"))
+        first = r.at(target, e.op("mul", "i64", i, order))
         r.loop(order, lambda j: r.put(r.filled(0.0), first, j))
-        e.line(f"store {r.kind} {r.constant(1.0)}, ptr {r.at(first, i)}")
+        e.store(r.kind, r.constant(1.0), r.at(first, i))
 
     r.loop(rows, row)
 

@@ -6,11 +6,9 @@ the derivative of a sorted array is the derivative of the elements it consists o
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..op import ArrayOp, Code, Evidence, Exact, NoRule, Routine, Words, Written, define
+from ..op import ArrayOp, Call, Code, Evidence, Exact, NoRule, Routine, Words, Written, define
 from . import complex_order
 from . import multiple_precision as exactly
 from .linear import batched_alike, no_formula
@@ -120,14 +118,18 @@ _LATER = {
 }  # fmt: skip
 
 
-def _write_argsort(r: Any) -> None:
+def _write_argsort(r: Call) -> None:
     x, out = r.pointers
     n = r.shapes[0][0]
     text = _MERGE.replace("LESS", _LATER[r.dtype.kind]).replace("KIND", r.kind)
     name = f"argsort.{r.dtype.kind}.{r.kind}"
     text = text.replace(f"@argsort.{r.kind}", f"@{name}")
     r.e.module.helper(text)
-    r.e.line(f"call void @{name}(ptr {x}, ptr {out}, ptr {r.work(n, 'i64')}, i64 {r.size(n)})")
+    r.e.call(
+        "void",
+        f"@{name}",
+        [f"ptr {x}", f"ptr {out}", f"ptr {r.work(n, 'i64')}", f"i64 {r.size(n)}"],
+    )
 
 
 ARGSORT: ArrayOp = define(

@@ -12,7 +12,7 @@ gives it back here.
 
 from __future__ import annotations
 
-import re
+from string import Template
 
 from ..base.platform import ADVICE
 from .structures import FLAGS_AT, HANDLER_AT
@@ -49,32 +49,32 @@ advise: ; large pages, which NumPy asks for from the same size on
 """
 
 _TEXT = """
-@STATE = external global [WORDS x i64]
+@$STATE = external global [$WORDS x i64]
 
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
 declare i32 @madvise(ptr, i64, i32)
 
 define internal i1 @lock() {
-  %got = cmpxchg ptr @STATE, i64 0, i64 1 acquire monotonic
+  %got = cmpxchg ptr @$STATE, i64 0, i64 1 acquire monotonic
   %mine = extractvalue { i64, i1 } %got, 1
   ret i1 %mine
 }
 
 define internal void @unlock() {
-  store atomic i64 0, ptr @STATE release, align 8
+  store atomic i64 0, ptr @$STATE release, align 8
   ret void
 }
 
 define internal ptr @word(i64 %k) {
-  %p = getelementptr i64, ptr @STATE, i64 %k
+  %p = getelementptr i64, ptr @$STATE, i64 %k
   ret ptr %p
 }
 
 ; The place of the block number %k: its address, then its size.
 define internal ptr @slot(i64 %k) {
   %twice = shl i64 %k, 1
-  %at = add i64 %twice, HEAD
+  %at = add i64 %twice, $HEAD
   %p = call ptr @word(i64 %at)
   ret ptr %p
 }
@@ -94,13 +94,13 @@ define internal ptr @clear(i64 %k) {
   ret ptr %p
 }
 
-; The number of the first slot with this size, SLOTS if there is none.
+; The number of the first slot with this size, $SLOTS if there is none.
 define internal i64 @find(i64 %bytes) {
 entry:
   br label %head
 head:
   %k = phi i64 [ 0, %entry ], [ %next, %on ]
-  %more = icmp ult i64 %k, SLOTS
+  %more = icmp ult i64 %k, $SLOTS
   br i1 %more, label %look, label %done
 look:
   %at = call ptr @slot(i64 %k)
@@ -134,7 +134,7 @@ head:
   %stop = or i1 %fits, %empty
   br i1 %stop, label %done, label %drop
 drop:
-  %place = urem i64 %k, SLOTS
+  %place = urem i64 %k, $SLOTS
   %p = call ptr @clear(i64 %place)
   call void @free(ptr %p)
   %next = add i64 %k, 1
@@ -143,16 +143,16 @@ done:
   ret void
 }
 
-define noalias ptr @TAKE(i64 %bytes) {
+define noalias ptr @$TAKE(i64 %bytes) {
 entry:
-  %small = icmp ult i64 %bytes, LEAST
+  %small = icmp ult i64 %bytes, $LEAST
   br i1 %small, label %fresh, label %try
 try:
   %mine = call i1 @lock()
   br i1 %mine, label %search, label %fresh
 search:
   %k = call i64 @find(i64 %bytes)
-  %found = icmp ult i64 %k, SLOTS
+  %found = icmp ult i64 %k, $SLOTS
   br i1 %found, label %have, label %none
 have:
   %block = call ptr @clear(i64 %k)
@@ -165,14 +165,14 @@ fresh:
   %p = call noalias ptr @malloc(i64 %bytes)
   %made = icmp ne ptr %p, null
   br i1 %made, label %got, label %done
-got: ADVISE
+got: $ADVISE
 done:
   ret ptr %p
 }
 
-define void @GIVE(ptr %p, i64 %bytes) {
+define void @$GIVE(ptr %p, i64 %bytes) {
 entry:
-  %small = icmp ult i64 %bytes, LEAST
+  %small = icmp ult i64 %bytes, $LEAST
   br i1 %small, label %release, label %check
 check:
   %limit.at = call ptr @word(i64 2)
@@ -197,7 +197,7 @@ keep:
   %sum = add i64 %kept, %bytes
   store i64 %sum, ptr %kept.at
   %next = add i64 %hand, 1
-  %wrapped = urem i64 %next, SLOTS
+  %wrapped = urem i64 %next, $SLOTS
   store i64 %wrapped, ptr %hand.at
   call void @unlock()
   ret void
@@ -207,7 +207,7 @@ release:
 }
 
 ; Free what is kept beyond the limit.
-define void @TRIM() {
+define void @$TRIM() {
 entry:
   br label %try
 try:
@@ -222,7 +222,7 @@ go:
 """
 
 _ARRAY_TEXT = """
-@HANDLER = external global i8
+@$HANDLER = external global i8
 @symgrad.python.ndarray = external global i8
 
 declare noalias ptr @calloc(i64, i64)
@@ -231,37 +231,37 @@ declare void @symgrad.python.Py_IncRef(ptr)
 declare ptr @symgrad.numpy.PyArray_Empty(i32, ptr, ptr, i32)
 declare ptr @symgrad.numpy.PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 
-define ptr @MALLOC(ptr %context, i64 %bytes) {
-  %p = call ptr @TAKE(i64 %bytes)
+define ptr @$MALLOC(ptr %context, i64 %bytes) {
+  %p = call ptr @$TAKE(i64 %bytes)
   ret ptr %p
 }
 
-define ptr @CALLOC(ptr %context, i64 %count, i64 %size) {
+define ptr @$CALLOC(ptr %context, i64 %count, i64 %size) {
   %p = call ptr @calloc(i64 %count, i64 %size)
   ret ptr %p
 }
 
-define ptr @REALLOC(ptr %context, ptr %old, i64 %bytes) {
+define ptr @$REALLOC(ptr %context, ptr %old, i64 %bytes) {
   %p = call ptr @realloc(ptr %old, i64 %bytes)
   ret ptr %p
 }
 
-define void @FREE(ptr %context, ptr %p, i64 %bytes) {
-  call void @GIVE(ptr %p, i64 %bytes)
+define void @$FREE(ptr %context, ptr %p, i64 %bytes) {
+  call void @$GIVE(ptr %p, i64 %bytes)
   ret void
 }
 
 ; A new array, as of PyArray_Empty, which takes the reference to the descriptor as well.
-define ptr @EMPTY(i32 %rank, ptr %dims, ptr %dtype, i64 %bytes) {
+define ptr @$EMPTY(i32 %rank, ptr %dims, ptr %dtype, i64 %bytes) {
 entry:
   %limit.at = call ptr @word(i64 2)
   %limit = load i64, ptr %limit.at
-  %large = icmp uge i64 %bytes, LEAST
+  %large = icmp uge i64 %bytes, $LEAST
   %fits = icmp ule i64 %bytes, %limit
   %worth = and i1 %large, %fits
   br i1 %worth, label %take, label %usual
 take:
-  %p = call ptr @TAKE(i64 %bytes)
+  %p = call ptr @$TAKE(i64 %bytes)
   %none = icmp eq ptr %p, null
   br i1 %none, label %usual, label %make
 make:
@@ -270,24 +270,24 @@ make:
   %failed = icmp eq ptr %array, null
   br i1 %failed, label %back, label %own
 own:
-  call void @symgrad.python.Py_IncRef(ptr @HANDLER)
-  %handler.at = getelementptr i8, ptr %array, i64 HANDLER_AT
-  store ptr @HANDLER, ptr %handler.at
-  %flags.at = getelementptr i8, ptr %array, i64 FLAGS_AT
+  call void @symgrad.python.Py_IncRef(ptr @$HANDLER)
+  %handler.at = getelementptr i8, ptr %array, i64 $HANDLER_AT
+  store ptr @$HANDLER, ptr %handler.at
+  %flags.at = getelementptr i8, ptr %array, i64 $FLAGS_AT
   %flags = load i32, ptr %flags.at
   %owned = or i32 %flags, 4 ; NPY_ARRAY_OWNDATA
   store i32 %owned, ptr %flags.at
   ret ptr %array
 back:
-  call void @GIVE(ptr %p, i64 %bytes)
+  call void @$GIVE(ptr %p, i64 %bytes)
   ret ptr null
 usual:
-  %other = call ptr @PLAIN(i32 %rank, ptr %dims, ptr %dtype, i64 %bytes)
+  %other = call ptr @$PLAIN(i32 %rank, ptr %dims, ptr %dtype, i64 %bytes)
   ret ptr %other
 }
 
 ; The same from NumPy alone.
-define ptr @PLAIN(i32 %rank, ptr %dims, ptr %dtype, i64 %bytes) {
+define ptr @$PLAIN(i32 %rank, ptr %dims, ptr %dtype, i64 %bytes) {
   %array = call ptr @symgrad.numpy.PyArray_Empty(i32 %rank, ptr %dims, ptr %dtype, i32 0)
   ret ptr %array
 }
@@ -313,4 +313,4 @@ def _filled(text: str) -> str:
         **dict(zip(("MALLOC", "CALLOC", "REALLOC", "FREE"), HANDLERS, strict=True)),
         "ADVISE": _ADVISE if ADVICE else "\n  br label %done\n",
     }  # fmt: skip
-    return re.sub(r"\b[A-Z]+(?:_AT)?\b", lambda m: str(words.get(m[0], m[0])), text)
+    return Template(text).substitute(words)

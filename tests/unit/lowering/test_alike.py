@@ -9,75 +9,102 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad._core.lowering import _instructions as asm
 from symgrad._core.lowering._function_merging import FAMILY, GIVEN, written_once
+from symgrad._core.lowering._instructions import Function, Instruction
 from symgrad._core.pipeline import lower
 
 
-def names(functions: list[str], turns: list[int] | None = None) -> list[str]:
-    """Return the names of the functions that are left."""
-    found = (re.search(r"@([\w.]+)\(", text) for text in written_once(functions, turns or [], "#9"))
-    return [match[1] for match in found if match]
+def left(functions: list[Function], turns: list[int] | None = None) -> list[Function]:
+    """Return the functions that are left."""
+    found = list(written_once(functions, turns or [], "#9"))
+    assert all(isinstance(f, Function) for f in found)
+    return [f for f in found if isinstance(f, Function)]
 
 
-def function(name: str, *lines: str, parameters: str = "ptr %a", kind: str = "internal ") -> str:
-    return "\n".join([f"define {kind}void @symgrad.x.{name}({parameters}) {{", *lines, "}\n"])
+def names(functions: list[Function], turns: list[int] | None = None) -> list[str]:
+    return [f.name for f in left(functions, turns)]
+
+
+def function(
+    name: str, *body: Instruction, parameters: str = "ptr %a", internal: bool = True,
+    loops: bool = False,
+) -> Function:  # fmt: skip
+    given = parameters.split(", ")
+    return Function(f"symgrad.x.{name}", given, body, "#0", internal=internal, loops=loops)
+
+
+def add(result: str, x: str, y: str) -> Instruction:
+    return Instruction(result, "add", "i64", (x, y))
+
+
+def calling(name: str, more: str = "") -> Instruction:
+    return asm.call("", "void", f"@symgrad.x.{name}", ["ptr %a"], more)
 
 
 def test_names_of_values_and_labels_do_not_count() -> None:
-    first = function("f", "e:", "  %t1 = load double, ptr %a", "  br label %g", "g:", "  ret void")
-    other = function("h", "k:", "  %s9 = load double, ptr %b7", "  br label %l", "l:", "  ret void",
-                     parameters="ptr %b7")  # fmt: skip
+    first = function("f", asm.label("e"), asm.load("%t1", "double", "%a"), asm.jump("g"),
+                     asm.label("g"), asm.ret())  # fmt: skip
+    other = function("h", asm.label("k"), asm.load("%s9", "double", "%b7"), asm.jump("l"),
+                     asm.label("l"), asm.ret(), parameters="ptr %b7")  # fmt: skip
     assert names([first, other]) == ["symgrad.x.f"]
 
 
 def test_where_a_branch_leads_counts() -> None:
     """The same branch of the same labels, which stand the other way round."""
-    body = ("  br i1 %c, label %p, label %q", "{}:", "  store i64 1, ptr %a", "  ret void",
-            "{}:", "  ret void")  # fmt: skip
-    texts = [
-        function(name, *"\n".join(body).format(*labels).split("\n"), parameters="i1 %c, ptr %a")
-        for name, labels in (("f", "pq"), ("g", "qp"))
-    ]
-    assert names(texts) == ["symgrad.x.f", "symgrad.x.g"]
+    found = []
+    for name, (one, another) in (("f", "pq"), ("g", "qp")):
+        body = (asm.branch("%c", "p", "q"), asm.label(one), asm.store("i64", "1", "%a"), asm.ret(),
+                asm.label(another), asm.ret())  # fmt: skip
+        found.append(function(name, *body, parameters="i1 %c, ptr %a"))
+    assert names(found) == ["symgrad.x.f", "symgrad.x.g"]
 
 
 @pytest.mark.parametrize(
     ("one", "another"),
     [
-        ("  store double 1.0, ptr %a", "  store double 2.0, ptr %a"),
-        ("  call void @symgrad.x.k(ptr %a) #0", "  call void @symgrad.x.k(ptr %a) #1"),
-        ("  call void @symgrad.x.k(ptr %a)", "  call void @symgrad.x.l(ptr %a)"),
-        ("  %t = add i64 %m, %n", "  %t = add i64 %n, %n"),
-        ("  %t = load i64, ptr @symgrad.constant.1", "  %t = load i64, ptr @symgrad.constant.2"),
+        (asm.store("double", "1.0", "%a"), asm.store("double", "2.0", "%a")),
+        (asm.store("double", "1.0", "%a"), asm.store("float", "1.0", "%a")),
+        (calling("k", " #0"), calling("k", " #1")),
+        (calling("k"), calling("l")),
+        (add("%t", "%m", "%n"), add("%t", "%n", "%n")),
+        (
+            asm.load("%t", "i64", "@symgrad.constant.1"),
+            asm.load("%t", "i64", "@symgrad.constant.2"),
+        ),
     ],
 )
-def test_everything_else_counts(one: str, another: str) -> None:
+def test_everything_else_counts(one: Instruction, another: Instruction) -> None:
     parameters = "ptr %a, i64 %m, i64 %n"
-    texts = [
-        function(name, line, parameters=parameters) for name, line in (("f", one), ("g", another))
-    ]
-    assert names(texts) == ["symgrad.x.f", "symgrad.x.g"]
+    found = [function(name, x, parameters=parameters) for name, x in (("f", one), ("g", another))]
+    assert names(found) == ["symgrad.x.f", "symgrad.x.g"]
 
 
 def test_loops_differ_by_what_llvm_is_told_of_them() -> None:
-    texts = [
-        function(name, f"  br i1 true, label %a, label %b, !llvm.loop !{k}")
+    found = [
+        function(name, asm.branch("true", "a", "b", f", !llvm.loop !{k}"))
         for k, name in enumerate("fgh", 2)
     ]
-    assert names(texts, [4, 1, 4]) == ["symgrad.x.f", "symgrad.x.g"]
+    assert names(found, [4, 1, 4]) == ["symgrad.x.f", "symgrad.x.g"]
 
 
 def test_callers_are_equal_where_what_they_call_is() -> None:
-    inner = [function(name, "  store i64 0, ptr %a") for name in ("f", "g")]
-    outer = [function(f"{name}.all", f"  call void @symgrad.x.{name}(ptr %a)") for name in "fg"]
+    inner = [function(name, asm.store("i64", "0", "%a")) for name in ("f", "g")]
+    outer = [function(f"{name}.all", calling(name)) for name in "fg"]
     assert names([*inner, *outer]) == ["symgrad.x.f", "symgrad.x.f.all"]
-    known = function("run", "  call void @symgrad.x.g.all(ptr %a)", kind="")
-    assert "@symgrad.x.f.all(" in list(written_once([*inner, *outer, known], [], "#9"))[-1]
+    known = function("run", calling("g.all"), internal=False)
+    assert left([*inner, *outer, known])[-1].body == [calling("f.all")]
 
 
 def test_what_others_call_stays() -> None:
-    texts = [function(name, "  ret void", kind="") for name in "fg"]
-    assert names(texts) == ["symgrad.x.f", "symgrad.x.g"]
+    found = [function(name, asm.ret(), internal=False) for name in "fg"]
+    assert names(found) == ["symgrad.x.f", "symgrad.x.g"]
+
+
+def test_helpers_stay_as_they_are() -> None:
+    text = "define internal void @symgrad.x.h(ptr %a) {\n  ret void\n}\n"
+    last = function("f", asm.ret())
+    assert list(written_once([text, last], [], "#9")) == [text, last]
 
 
 def test_layers_are_compiled_once() -> None:
@@ -104,55 +131,64 @@ def test_layers_are_compiled_once() -> None:
     assert parts(12) < 2 * parts(3)
 
 
-def row(name: str, length: str, factor: str, more: str = "") -> str:
+def row(name: str, length: str, factor: str, *more: Instruction) -> Function:
     """Return a function with a loop over a row."""
     return function(
-        name, "entry:", f"  %any = icmp sgt i64 {length}, 0", "  br label %body", "body:",
-        "  %i = phi i64 [ 0, %entry ], [ %i.next, %body ]",
-        f"  %to = getelementptr inbounds double, ptr %a, i64 {length}",
-        f"  %t = fmul double 0x4000000000000000, {factor}", more,
-        "  %i.next = add nuw nsw i64 %i, 1", f"  %m = icmp slt i64 %i.next, {length}",
-        "  br i1 %m, label %body, label %done", "done:", "  ret void", parameters="ptr noalias %a",
+        name, asm.label("entry"), Instruction("%any", "icmp sgt", "i64", (length, "0")),
+        asm.jump("body"), asm.label("body"),
+        asm.phi("%i", "i64", ("0", "entry"), ("%i.next", "body")),
+        asm.element("%to", "double", "%a", length),
+        Instruction("%t", "fmul", "double", ("0x4000000000000000", factor)), *more,
+        Instruction("%i.next", "add nuw nsw", "i64", ("%i", "1")),
+        Instruction("%m", "icmp slt", "i64", ("%i.next", length)),
+        asm.branch("%m", "body", "done"), asm.label("done"), asm.ret(),
+        parameters="ptr noalias %a", loops=True,
     )  # fmt: skip
 
 
 def test_numbers_that_differ_are_given() -> None:
     rows = [row(f"f{k}", str(3 + k), f"0x40{k}0000000000000") for k in range(FAMILY)]
-    made = list(written_once(rows, [], "#9"))
-    assert len(made) == FAMILY + 1
-    shared, *calls = made
-    more = "i64 %given.0, double %given.1"
-    assert shared.startswith(f"define internal void @symgrad.x.f0.with(ptr noalias %a, {more})")
-    assert "fmul double 0x4000000000000000, %given.1" in shared  # what all share stays
-    assert shared.count("%given.0") == 4  # one number in three places
-    for k, text in enumerate(calls):
-        given = f"ptr %a, i64 {3 + k}, double 0x40{k}0000000000000"
-        assert f"define internal void @symgrad.x.f{k}(ptr noalias %a)" in text
-        assert f"  call void @symgrad.x.f0.with({given}) #9\n" in text
+    shared, *calls = left(rows)
+    assert len(calls) == FAMILY
+    assert shared.name == "symgrad.x.f0.with"
+    assert shared.parameters == ["ptr noalias %a", "i64 %given.0", "double %given.1"]
+    (product,) = [x for x in shared.body if x.opcode == "fmul"]
+    assert product.operands == ("0x4000000000000000", "%given.1")  # what all share stays
+    uses = [x for x in shared.body if "%given.0" in x.operands]
+    assert len(uses) == 3  # one number in three places
+    for k, f in enumerate(calls):
+        given = ["ptr %a", f"i64 {3 + k}", f"double 0x40{k}0000000000000"]
+        assert (f.name, f.parameters) == (f"symgrad.x.f{k}", ["ptr noalias %a"])
+        whole = asm.call("", "void", "@symgrad.x.f0.with", given, " #9")
+        assert f.body == [asm.label("entry"), whole, asm.ret()]
 
 
 def test_few_and_those_with_many_numbers_stay() -> None:
     rows = [row(f"f{k}", str(3 + k), "%a") for k in range(FAMILY - 1)]
-    assert list(written_once(rows, [], "#9")) == rows
+    assert left(rows) == rows
     many = [
-        row(
-            f"f{k}", "9", "%a", "\n".join(f"  %x{i} = add i64 {k * i}, 1" for i in range(GIVEN + 2))
-        )
+        row(f"f{k}", "9", "%a", *(add(f"%x{i}", str(k * i), "1") for i in range(GIVEN + 2)))
         for k in range(1, FAMILY + 1)
     ]
-    assert list(written_once(many, [], "#9")) == many
+    assert left(many) == many
 
 
 def test_what_must_be_a_constant_is_none() -> None:
     """Alignments, places in vectors, sizes of arrays, flags: equal, or functions apart."""
-    for line in (
-        "  %v = load double, ptr %a, align {}",
-        "  %v = alloca [{} x double]",
-        "  call void @llvm.prefetch.p0(ptr %a, i32 {}, i32 3, i32 1)",
-        "  %v = extractelement <4 x double> %w, i32 {}",
-    ):
-        rows = [row(f"f{k}", "5", "%a", line.format(k)) for k in range(1, FAMILY + 1)]
-        assert list(written_once(rows, [], "#9")) == rows
+
+    def made(k: int) -> list[Instruction]:
+        vector = "<4 x double>"
+        return [
+            asm.load("%v", "double", "%a", f", align {k}"),
+            Instruction("%v", "alloca", f"[{k} x double]"),
+            asm.call("", "void", "@llvm.prefetch.p0", ["ptr %a", f"i32 {k}", "i32 3", "i32 1"]),
+            Instruction("%v", "insertelement", vector, ("poison", "%t", str(k)),
+                        (vector, "double", "i64")),
+        ]  # fmt: skip
+
+    for kind in range(4):
+        rows = [row(f"f{k}", "5", "%a", made(k)[kind]) for k in range(1, FAMILY + 1)]
+        assert left(rows) == rows
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ from scipy import special
 
 import symgrad as sg
 from symgrad._core.lowering import _chains
+from symgrad._core.lowering import _instructions as asm
+from symgrad._core.lowering._instructions import Instruction
 from symgrad._core.lowering._segments import segments
 from symgrad._core.lowering._unit import LONG
 from symgrad._core.pipeline import lower
@@ -48,23 +50,29 @@ def cut_anywhere(monkeypatch, short):
         monkeypatch.setattr(_chains, name, value)
 
 
+def real(opcode, result, *operands):
+    return Instruction(result, opcode, "double", operands)
+
+
+def function(name, result, x):
+    return asm.call(result, "double", f"@{name}", [f"double {x}"])
+
+
 def test_a_chain_is_cut_where_few_values_cross(monkeypatch):
     cut_anywhere(monkeypatch, 40)
-    wide = [f"  %b{k} = fadd double %x, {k}.0" for k in range(6)]
-    joined = [f"  %c{k} = fmul double %b{k}, %b{5 - k}" for k in range(6)]
-    sums = [f"  %d{k} = fadd double %{'d' if k else 'c'}{max(k - 1, 0)}, %c{k}" for k in range(6)]
-    narrow = [
-        f"  %a{k} = fmul double %{'a' if k else 'd'}{k - 1 if k else 5}, 2.0" for k in range(6)
-    ]
-    lines = [*wide, *joined, *sums, *narrow]
-    found = segments(lines, range(1, len(lines)), "%i0", "%block0")
+    wide = [real("fadd", f"%b{k}", "%x", f"{k}.0") for k in range(6)]
+    joined = [real("fmul", f"%c{k}", f"%b{k}", f"%b{5 - k}") for k in range(6)]
+    sums = [real("fadd", f"%d{k}", f"%d{k - 1}" if k else "%c0", f"%c{k}") for k in range(6)]
+    narrow = [real("fmul", f"%a{k}", f"%a{k - 1}" if k else "%d5", "2.0") for k in range(6)]
+    code = [*wide, *joined, *sums, *narrow]
+    found = segments(code, range(1, len(code)), "%i0", "%block0")
     assert found is not None
-    stores = [line for line in found.bodies[0] if line.startswith("  store")]
+    stores = [x for x in found.bodies[0] if x.opcode == "store"]
     assert len(stores) == 2, "before the sums six would cross"
 
 
 def test_short_bodies_stay_whole():
-    assert loops(["  %a = fadd double %x, 1.0"] * 3) == 1
+    assert loops([real("fadd", "%a", "%x", "1.0")] * 3) == 1
 
 
 def chained(x, y):
@@ -99,34 +107,36 @@ def leaves(tree):
 
 #: Two functions of each other's results, and a store.
 CHAIN = (
-    "  %p = getelementptr inbounds double, ptr %in0, i64 %i0",
-    "  %a = load double, ptr %p",
-    *(f"  %{y} = call double @sin(double %{x})" for x, y in pairwise("abcde")),
-    "  %q = getelementptr inbounds double, ptr %out0, i64 %i0",
-    "  store double %e, ptr %q",
+    asm.element("%p", "double", "%in0", "%i0"),
+    asm.load("%a", "double", "%p"),
+    *(function("sin", f"%{y}", f"%{x}") for x, y in pairwise("abcde")),
+    asm.element("%q", "double", "%out0", "%i0"),
+    asm.store("double", "%e", "%q"),
 )
 
 
-def loops(lines):
-    found = segments(lines, range(1, len(lines)), "%i0", "%block0")
+def loops(code):
+    found = segments(code, range(1, len(code)), "%i0", "%block0")
     return 1 if found is None else len(found.bodies)
 
 
 def test_a_chain_of_functions_is_cut():
     assert loops(CHAIN) == 2
     assert loops(CHAIN[:4]) == 1
-    wide = [f"  %w{k} = call double @exp(double %a)" for k in range(60)]
+    wide = [function("exp", f"%w{k}", "%a") for k in range(60)]
     assert loops([*CHAIN[:2], *wide, *CHAIN[2:]]) == 1, "enough to do for the CPU"
 
 
 def test_a_very_long_chain_stays_whole():
-    long = [f"  %c{k} = call double @sin(double %c{k - 1})" for k in range(1, 99)]
-    assert loops(["  %c0 = fmul double %x, %x", *long[:20]]) > 5
-    assert loops(["  %c0 = fmul double %x, %x", *long]) == 1, "LLVM's time"
+    long = [function("sin", f"%c{k}", f"%c{k - 1}") for k in range(1, 99)]
+    square = real("fmul", "%c0", "%x", "%x")
+    assert loops([square, *long[:20]]) > 5
+    assert loops([square, *long]) == 1, "LLVM's time"
 
 
 def test_a_chain_is_not_cut_where_the_order_of_elements_counts():
-    assert loops([line.replace("%out0", "%in0") for line in CHAIN]) == 1
+    same = [x._replace(operands=tuple(y.replace("out", "in") for y in x.operands)) for x in CHAIN]
+    assert loops(same) == 1
 
 
 def test_many_crossing_values_need_no_comparison_of_pointers():
