@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ FORMS = {
     r"(?:^[-*|# \d.]*|[.!?] )Of (?:\w+ ){5}": "name the subject first",
 }
 
+
 def prose(text: str) -> str:
     """Return a page without code, comments and the addresses of links."""
     text = re.sub(r"^ *(```+|~~~+).*?^ *\1", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -70,9 +72,20 @@ def test_words_of_a_page(path: Path) -> None:
     assert offences(prose(path.read_text(encoding="utf-8"))) == []
 
 
-def docstrings(public: str) -> str:
+#: Public modules whose docstrings are symgrad's, not NumPy's or SciPy's.
+MODULES = (
+    "dask",
+    "errors",
+    "extend",
+    "scipy.integrate",
+    "scipy.ndimage",
+    "scipy.signal",
+    "testing",
+)
+
+
+def docstrings(value: object) -> str:
     """Return the docstrings of a public name, and of its methods if it is a class."""
-    value = getattr(sg, public)
     texts = [inspect.getdoc(value) or ""]
     if inspect.isclass(value):
         texts += [
@@ -81,6 +94,7 @@ def docstrings(public: str) -> str:
             if not key.startswith("_")
         ]
     kept = "\n".join(texts)
+    kept = re.sub(r"^ *\w+:$", "", kept, flags=re.MULTILINE)  # names of parameters
     kept = re.sub(r"^ *(?:>>>|\.\.\.).*$", "", kept, flags=re.MULTILINE)
     return re.sub(r"``[^`]*``", "``code``", kept)
 
@@ -89,7 +103,17 @@ def docstrings(public: str) -> str:
 def test_words_of_a_docstring(public: str) -> None:
     if inspect.ismodule(getattr(sg, public)):
         pytest.skip("its functions have tests where they are")
-    assert offences(docstrings(public)) == []
+    assert offences(docstrings(getattr(sg, public))) == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_words_of_the_docstrings_of_a_module(module: str) -> None:
+    values = vars(import_module(f"symgrad.{module}"))
+    found = {"": offences(docstrings(import_module(f"symgrad.{module}")))}
+    for key, value in values.items():
+        if not key.startswith("_") and getattr(value, "__module__", "").startswith("symgrad"):
+            found[key] = offences(docstrings(value))
+    assert {key: forms for key, forms in found.items() if forms} == {}
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from ._kinds import Op
 
 
 class Builder(Protocol):
-    """What the machine code of an elementwise op is written with, one element at a time.
+    """Writer of the machine code of an elementwise op, one element at a time.
 
     Values are names of LLVM registers, or constants.
     """
@@ -152,7 +152,7 @@ Lowering = Instr | Intrinsic | Libm | Cython | Composed | Emit | Written
 
 
 class Facet:
-    """What is known of an op beside its record; it lives as long as the op."""
+    """Knowledge of an op beside its record; it lives as long as the op."""
 
     @classmethod
     def of(cls, op: Op) -> Self:
@@ -199,7 +199,7 @@ class Code(Facet):
 
 @dataclass(frozen=True)
 class Evidence(Facet):
-    """What an op is tested and certified against.
+    """Samples and exact values that an op is tested and certified against.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ class Zeros(Facet):
 
 @dataclass(frozen=True)
 class Words(Facet):
-    """What is said of an op.
+    """The documentation of an op.
 
     Parameters
     ----------
