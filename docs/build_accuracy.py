@@ -13,6 +13,7 @@ import inspect
 import math
 import os
 import platform
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,7 +68,7 @@ The aim is at most {scalar:g} ulp without vector mathematics (the environment va
 
 {summary}
 
-The columns **SIMD** are of a loop over {elements} numbers that calls the C library's vector functions, those before of single numbers; a dash says that the op calls none. The step that loses most is named where it is more than {loss:g} ulp off. *not finite*: the derivative does not exist at 0, and a convention is used there. Derivatives that textbooks give as differences of nearly equal terms are families of functions without these ([design: special functions](design/special-functions.md#terms-of-one-sign)). Figures differ by processor and C library; these are of {machine}, NumPy {numpy}.
+The columns **SIMD** are of a loop over {elements} numbers that calls the C library's vector functions, those before of single numbers; a dash says that the op calls none. The step that loses most is named where it is more than {loss:g} ulp off. *not finite*: the derivative does not exist at 0, and a convention is used there. Derivatives that textbooks give as differences of nearly equal terms are families of functions without these ([design: special functions](design/special-functions.md#terms-of-one-sign)). Figures differ by processor and C library; these are of {machine}, NumPy {numpy}. {stamp}
 
 ## Elementwise ops
 
@@ -654,7 +655,7 @@ def shown(ulp: float) -> str:
     return f"{ulp:.2f}" if ulp < 1e4 else f"{ulp:.1e}" if math.isfinite(ulp) else "not finite"
 
 
-def page(only: set[str] | None = None, points: int = POINTS) -> str:
+def page(only: set[str] | None = None, points: int = POINTS, stamp: str = "") -> str:
     """Return the page; rows of other ops than ``only`` are taken from the file."""
     old: dict[str, str] = {}
     if only:
@@ -672,6 +673,7 @@ def page(only: set[str] | None = None, points: int = POINTS) -> str:
         fewer=", ".join(f"{name} {count}" for name, count in FEWER.items()),
         machine=platform.machine(), numpy=np.__version__,
         scalar=SCALAR, simd=SIMD, loss=LOSS, summary=summary(maps, rest),
+        stamp=stamp,
     )  # fmt: skip
     return "\n".join([head + "\n".join(maps), ARRAYS.format(points=ARRAY_POINTS) + "\n".join(rest),
                       FLAT + "\n".join(flat_rows()), ""])  # fmt: skip
@@ -682,5 +684,11 @@ if __name__ == "__main__":
     parser.add_argument("ops", nargs="*", help="the ops whose rows are made anew; all")
     parser.add_argument("--points", type=int, default=POINTS, help="random points of an op")
     given = parser.parse_args()
-    PAGE.write_text(page(set(given.ops), given.points), encoding="utf-8")
+    sys.path.insert(0, str(PAGE.parents[1] / "examples" / "benchmarks"))
+    import stamps
+
+    # Where some rows are measured, the stamp stays that of the others.
+    made = stamps.kept(PAGE.read_text(encoding="utf-8")) if given.ops else None
+    text = page(set(given.ops), given.points, made or stamps.stamp())
+    PAGE.write_text(text, encoding="utf-8")
     print(f"wrote {PAGE}")

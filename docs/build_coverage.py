@@ -29,7 +29,7 @@ INTRO = """\
 
 <!-- Made by docs/build_coverage.py from the registry; do not edit. -->
 
-Every function of `numpy`, `numpy.linalg`, `numpy.fft` and of SciPy's modules, and what becomes of it when it is called on traced values. `symgrad.numpy` and `symgrad.scipy` offer all of them, and arrays that can be assigned to; a function that was written for them is [traced with them](what-tracing-sees.md#code-as-it-stands) by itself.
+Every function of `numpy`, `numpy.linalg`, `numpy.fft` and of SciPy's modules, and what becomes of it when it is called on traced values. `symgrad.numpy` and `symgrad.scipy` offer all of them, and arrays that can be assigned to; a function that was written for them is [traced with them](code-as-it-stands.md).
 
 - **differentiable**: values and derivatives, to any order; [the op table](ops.md) has the rules.
 - **without a derivative**: computed in the program, but piecewise constant, whole or boolean.

@@ -1,6 +1,6 @@
 """Draw the measured tables of the pages: ``python docs/build_plots.py --speed FILE --digits FILE``.
 
-Nothing is measured here: the figures are those of performance.md and accuracy.md.
+Nothing is measured here: the figures are those of performance.md, its pages, and accuracy.md.
 """
 
 from __future__ import annotations
@@ -54,9 +54,12 @@ def run(text: str) -> str:
 
 def speed(file: str) -> None:
     """Draw each workload as a line, each peer as a dot: its time a gradient over symgrad's."""
-    text = (DOCS / "performance.md").read_text(encoding="utf-8")
+    pages = [DOCS / "performance.md", *sorted((DOCS / "performance").glob("*.md"))]
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    found = measured(text)
+    order = re.findall(r"<!-- measured: (\w+) -->", text)
     rows = []
-    for name, cases in measured(text).items():
+    for name, cases in sorted(found.items(), key=lambda item: order.index(item[0])):
         # Where none is named: the case with the most of these peers, the last of those.
         most = max(cases, key=lambda c: (len(PEERS.keys() & cases[c].keys()), list(cases).index(c)))
         case = CASES.get(name, most)

@@ -33,7 +33,7 @@ that were run when this page was made, of all that there are.
 
 A case that is *refused* ends in the error that the docs promise, before anything is computed or \
 written. *Failed* is anything else: a wrong number, a crash, a hang, an error of the wrong kind. \
-What an attack has found became a test of its own beside the mended code, and one case alone runs \
+Each finding of an attack became a separate test beside the fixed code. One case alone runs \
 by `python -m pytest tests/attacks -k NAME --cases N:N+1`.
 
 Generators write programs as we imagine them. [Published libraries](downstream.md) are \
@@ -96,7 +96,7 @@ def known_rows() -> dict[str, str]:
     return {line.split("|")[1].strip(): line for line in lines if line.startswith("| ")}
 
 
-def page(total: dict[str, Counter[str]], known: dict[str, str]) -> str:
+def page(total: dict[str, Counter[str]], known: dict[str, str], stamp: str = "") -> str:
     """Return the page's text, with known rows for attacks of which nothing was run."""
     rows = []
     for attack in attacks():
@@ -111,7 +111,8 @@ def page(total: dict[str, Counter[str]], known: dict[str, str]) -> str:
             f"| {name} | {attack.varies.rstrip('.')} | {attack.judge} "
             f"| {cases:,} of {attack.whole:,} | {ended} | {failed:,} |\n"
         )
-    return HEAD + "".join(rows)
+    head, _, table = HEAD.rpartition("\n\n")
+    return f"{head}\n\n{stamp}\n\n{table}" + "".join(rows)
 
 
 def main() -> None:
@@ -124,7 +125,13 @@ def main() -> None:
             command = [sys.executable, "-m", "pytest", str(ATTACKS), "--whole"]
             # Failures are counted on the page, too.
             subprocess.run([*command, "--tally", str(files[0])], cwd=ROOT, check=False)
-        PAGE.write_text(page(tried(files), known), encoding="utf-8")
+        sys.path.insert(0, str(ROOT / "examples" / "benchmarks"))
+        import stamps
+
+        # Where some attacks were run, the stamp stays that of the others.
+        made = stamps.kept(PAGE.read_text(encoding="utf-8")) if known else None
+        text = page(tried(files), known, made or stamps.stamp())
+        PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -161,16 +162,19 @@ def error(rows: Sequence[Any]) -> str:
     return text + (f", nan at {nans} of {sum(r.compared for r in rows)}" if nans else "")
 
 
-def page() -> str:
+def page(stamp: str = "") -> str:
     """Return the whole page."""
     shortcuts = "\n".join(map(line, SHORTCUTS))
     return (
-        f"{HEAD}{SHORT}{TABLE}{shortcuts}\n{BETTER}{TABLE}"
+        f"{HEAD}\n{stamp}\n{SHORT}{TABLE}{shortcuts}\n{BETTER}{TABLE}"
         + "\n".join(map(line, IDENTITIES))
         + "\n"
     )
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    sys.path.insert(0, str(PAGE.parents[1] / "examples" / "benchmarks"))
+    import stamps
+
+    PAGE.write_text(page(stamps.stamp()), encoding="utf-8")
     print(f"wrote {PAGE}")

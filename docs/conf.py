@@ -16,7 +16,7 @@ author = copyright = "symgrad developers"  # noqa: A001 - Sphinx's name for it
 version = release = symgrad.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "reference_pages",
@@ -32,6 +32,8 @@ templates_path = ["_templates"]
 # Pages: the headings' names are those of GitHub, so that links work there and here.
 myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath"]
+# Notebooks show the outputs that are kept in them; tests/test_notebooks.py executes them.
+nb_execution_mode = "off"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 

@@ -22,7 +22,7 @@ the built-in exception that ported code is likely to catch::
     ├── DataError         (ValueError)    a data file that is damaged or foreign
     ├── OutOfMemoryError  (MemoryError)   arrays that there is no memory for, or can be none
     ├── MissingExtraError (ImportError)   an optional dependency that is not installed
-    └── MissingProgramError (OSError)     a program besides Python that is not installed
+    └── MissingProgramError (OSError)     a program other than Python that is not installed
 
 A message says what was wrong, where in the user's code, and what to write instead.
 
@@ -149,7 +149,7 @@ class UnsupportedError(SymgradError, TypeError):
 
 
 class OutsideError(UnsupportedError):
-    """What is drawn, read off a clock or from a file while tracing: the same in every call."""
+    """A number was drawn, or read off a clock or a file, while tracing: the same in every call."""
 
 
 class DefinitionError(SymgradError, ValueError):
@@ -178,7 +178,7 @@ class ParseError(SymgradError, ValueError):
     Parameters
     ----------
     message:
-        What is wrong and what to write instead.
+        The mistake, and the text to write instead.
     text, position:
         The formula and the offset of the offending character; when both are given the
         message shows the line with a caret below the place.
@@ -227,7 +227,7 @@ class MissingProgramError(SymgradError, OSError):
 
 
 class CaptureWarning(UserWarning):
-    """A compiled function reads something besides its arguments that is costly to follow."""
+    """A compiled function reads variables that are costly to follow."""
 
 
 class DegeneracyWarning(UserWarning):

@@ -204,15 +204,18 @@ def test_page() -> None:
         "machine": dict.fromkeys(("processor", "cores", "vectors", "system", "libc"), "m"),
         "python": "3",
         "commit": "c",
-        "versions": {"numpy": "2"},
+        "versions": {"numpy": "2", "symgrad": "0.1.0"},
         "missing": {},
         "results": [result],
     }
-    page = (ROOT / "docs" / "performance.md").read_text()
-    filled = _page.fill(page, found)
-    assert "| 25 | symgrad | 10 ms | 1 us |" in filled
-    assert "2026-01-02" in filled
+    pages = {path: path.read_text() for path in _page.PAGES}
+    filled = _page.fill(pages, found)
+    assert "| 25 | symgrad | 10 ms | 1 us |" in filled[ROOT / "docs/performance/elementwise.md"]
+    assert "2026-01-02" in filled[ROOT / "docs" / "performance.md"]
+    for path, page in filled.items():
+        stamped = page.count("Measured on 2026-01-02 at commit c, symgrad 0.1, on m, m cores, m")
+        assert stamped == page.count("<!-- measured") - ("measured: machine" in page)
+        assert page.partition("<!-- measured")[0] == pages[path].partition("<!-- measured")[0]
     assert _page.fill(filled, found) == filled
-    assert filled.partition("<!-- measured")[0] == page.partition("<!-- measured")[0]
     with pytest.raises(ValueError, match="machine"):
-        _page.fill("nothing", found)
+        _page.fill({ROOT: "nothing"}, found)

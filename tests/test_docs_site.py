@@ -87,13 +87,15 @@ def test_every_page_is_in_the_navigation() -> None:
             continue
         seen.add(page)
         for name in entries(page, r"\{toctree\}"):
-            waiting += [found.resolve() for found in page.parent.glob(f"{name}.md")]
-    assert {p.relative_to(DOCS) for p in DOCS.rglob("*.md")} == {p.relative_to(DOCS) for p in seen}
+            for kind in ("md", "ipynb"):
+                waiting += [found.resolve() for found in page.parent.glob(f"{name}.{kind}")]
+    pages = {*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")}
+    assert {p.relative_to(DOCS) for p in pages} == {p.relative_to(DOCS) for p in seen}
 
 
 @pytest.mark.slow
 def test_it_builds_without_a_warning(tmp_path: Path) -> None:
-    for module in ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme", "sphinx_copybutton"):
+    for module in ("sphinx", "myst_nb", "numpydoc", "pydata_sphinx_theme", "sphinx_copybutton"):
         if find_spec(module) is None:
             pytest.skip(f"{module} is not installed: pip install -e '.[docs]'")
     built = subprocess.run(

@@ -202,7 +202,8 @@ def test_webassembly(tmp_path: Path) -> None:
 def test_the_page(compiler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The programs in C, Fortran and Rust on the page print what the page says."""
     monkeypatch.chdir(tmp_path)
-    text = (Path(__file__).parents[1] / "docs/from-c.md").read_text(encoding="utf-8")
+    page = Path(__file__).parents[1] / "docs" / "programs-without-python.md"
+    text = page.read_text(encoding="utf-8")
     languages = "python|c|fortran|rust|sh"
     block = rf"(?:<!-- file: (\S+) -->\n)?```({languages})\n(.*?)```\n(?:```text\n(.*?)```)?"
     names: dict[str, Any] = {}

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from stamps import stamp
 
 import symgrad as sg
 
@@ -128,6 +129,7 @@ def main() -> None:
             each = (trace + compile_) / size * 1000
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
             print(f"{row} {call * 1e6:>14.1f} {each:>14.3f} {memory:>14.2f}", flush=True)
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from ode_problems import PROBLEMS
+from stamps import stamp
 
 import symgrad as sg
 from symgrad._api import _jacobian
@@ -790,6 +791,7 @@ def main() -> None:
     os.environ["SYMGRAD_CACHE_DIR"] = ""  # nothing from the disk, but for the section on it
     for name in chosen.sections or SECTIONS:
         SECTIONS[name](chosen.quick)
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

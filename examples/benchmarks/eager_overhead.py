@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from stamps import stamp
 
 import symgrad.torch as own
 
@@ -220,6 +221,7 @@ def main() -> None:
         print(f"{row.name:26}{cells}{mark}", flush=True)
     if len(libraries) > 1:
         print(f"above {LIMIT:g} times PyTorch's: {', '.join(above) or 'nothing'}")
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

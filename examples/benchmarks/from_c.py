@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from stamps import stamp
 
 import symgrad as sg
 
@@ -233,6 +234,7 @@ def main() -> None:
         times = [f"{1e9 * t:,.1f} ns" for t in (sized, fixed, hand, plain, fast)]
         over = (sized / hand, sized / plain, fixed / hand, fixed / fast)
         print(line.format(name.replace("_", " "), *times, *(f"{r:.2f}" for r in over)))
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

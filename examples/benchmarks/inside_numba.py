@@ -26,6 +26,7 @@ import numba
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from stamps import stamp
 
 import symgrad as sg
 
@@ -209,6 +210,7 @@ def main() -> None:
             cells += [f"{mine * 1e9:.1f}", f"{mine / reference:.2f}"]
         table.add_row(name, *cells)
     Console(width=110).print(table)
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

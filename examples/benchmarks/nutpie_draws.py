@@ -33,6 +33,7 @@ warnings.simplefilter("ignore")
 import nutpie  # noqa: E402
 from nutpie.compiled_pyfunc import from_pyfunc  # noqa: E402
 from nutpie_model import nutpie_model  # noqa: E402
+from stamps import stamp  # noqa: E402
 
 rng = np.random.default_rng(0)
 
@@ -196,6 +197,7 @@ def main() -> None:
                           f"{gradient * 1e6:.2f}", f"{rate:,.0f}",
                           f"{rate / best['symgrad'][1]:.2f}")  # fmt: skip
     Console(width=100).print(table)
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from numba import njit
 from ode_problems import ENDS, PROBLEMS, Problem
 from rich.console import Console
 from rich.table import Table
+from stamps import stamp
 
 from symgrad.scipy.integrate import solve_ivp
 
@@ -332,6 +333,7 @@ def main() -> None:
         console.print(shown(name, results[name]))
     if given.picture:
         draw(results, given.picture)
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from stamps import stamp
 
 import symgrad as sg
 from symgrad._core.codegen import loading as _loading
@@ -75,6 +76,7 @@ def main() -> None:
         table.add_row(np.dtype(dtype).name, "x".join(map(str, shape)), *cells)
     Console().print(table)
     print("OpenBLAS takes this CPU for:", _loading.blas_core())
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

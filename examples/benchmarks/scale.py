@@ -30,6 +30,7 @@ import numba
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from stamps import stamp
 
 import symgrad as sg
 
@@ -237,6 +238,7 @@ def main() -> None:
                 f"{cpu * 1e3:.3g}", f"{cpu / times['symgrad, 1 thread'][1]:.2f}", jax,
             )  # fmt: skip
         Console().print(table)
+    print(f"\n{stamp()}")
 
 
 def _each(result: Any) -> Any:

@@ -20,6 +20,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")  # only symgrad's own threads are measured
 
 import numpy as np  # noqa: E402
+from stamps import stamp  # noqa: E402
 
 import symgrad as sg  # noqa: E402
 from symgrad.scipy.special import erf  # noqa: E402
@@ -106,6 +107,7 @@ def main() -> None:
         times = measure(lambda g=g, a=arguments: g(*a), counts, chosen.rounds)  # type: ignore[misc]
         gains = " ".join(f"{times[1] / times[c]:8.2f}" for c in counts[1:])
         print(f"{name:30}{times[1] * 1e3:9.3f} ms {gains}", flush=True)
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""gufunc: a function of one example as a universal function of NumPy's.
+"""gufunc: a function of one example as a universal function of NumPy.
 
 NumPy broadcasts, casts and allocates, and hands on loops over examples. Each is one call of the
 compiled function of a batch, which writes its results to NumPy's memory.

@@ -95,7 +95,7 @@ def value_and_grad(
     data:
         The positions of the arguments that lie in chunks.
     reduce:
-        ``"sum"`` or ``"mean"``, over all rows. What is no sum over rows (a penalty of the
+        ``"sum"`` or ``"mean"``, over all rows. A term that is not a sum over rows (a penalty of the
         parameters) would be counted for each chunk by ``"sum"``: add it outside.
 
     Returns

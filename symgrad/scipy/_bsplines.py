@@ -188,7 +188,7 @@ def splrep(
     Parameters
     ----------
     x, y:
-        Places, increasing, and values there, shape ``(n,)``. What smooths (``w``, ``s``, ``t``) or
+        Places, increasing, and values there, shape ``(n,)``. Smoothing (``w``, ``s``, ``t``) or
         is periodic is for numbers.
 
     Examples

@@ -103,7 +103,7 @@ def solve_dae(
     t_span:
         The times at the beginning and the end; backward, too.
     y0, yp0:
-        State and slope at the beginning, of shape (n,). By default slopes are zero, to be
+        State and derivative at the beginning, of shape (n,). By default derivatives are 0, to be
         corrected.
     t_eval:
         Times at which to give the solution, in the order of integration; None: after every step.
@@ -114,8 +114,8 @@ def solve_dae(
     first_step, max_step, max_steps:
         The length of the first step, the longest, and how many are tried between two times.
     consistent:
-        Whether to correct what does not fit together at the beginning: slopes, and the state
-        where no slope of it occurs.
+        Whether to correct what does not fit together at the beginning: derivatives, and the
+        state where no derivative of it occurs.
 
     Returns
     -------

@@ -27,7 +27,7 @@ def _system(name: str, A: Any, b: Any) -> tuple[Any, Any]:
 def nnls(A: Any, b: Any, *, maxiter: Any = None, atol: Any = None) -> tuple[Any, Any]:
     """Least squares with unknowns that are not negative, and the norm of what is left.
 
-    Of many solutions it is SciPy's, in which the columns that count are independent.
+    Among many solutions it is SciPy's, in which the columns that count are independent.
     """
     a, right = (x.astype(np.float64) for x in _system("nnls", A, b))
     x, counts, ok = _active_set(stop_gradient(a), stop_gradient(right), maxiter or 3 * a.shape[1])
@@ -79,7 +79,7 @@ def lsq_linear(
 ) -> Any:  # fmt: skip
     """Least squares with bounds, differentiated at the unknowns that are not at a bound.
 
-    Of many solutions it is the shortest, if that lies within the bounds, as SciPy's.
+    Among many solutions it is the shortest, if that lies within the bounds, as SciPy's.
     """
     a, right = _system("lsq_linear", A, b)
     x = np.linalg.lstsq(a, right, -1)[0]

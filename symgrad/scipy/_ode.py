@@ -47,7 +47,8 @@ def solve_ivp(
     Parameters
     ----------
     fun:
-        ``fun(t, y, *args)`` returns the slope of the state, an array, list or tuple of shape (n,).
+        ``fun(t, y, *args)`` returns the derivative of the state, an array, list or tuple of shape
+        (n,).
     t_span:
         The times at the beginning and the end; backward, too.
     y0:
@@ -92,7 +93,7 @@ def solve_ivp(
 
     Notes
     -----
-    A function is compiled at its first solution. What it closes over is read in every solution.
+    A function is compiled at its first solution. Its variables are read in every solution.
     Functions that cannot be traced are solved by SciPy as they are, with a
     :class:`~symgrad.errors.NotCompiledWarning`.
 

@@ -41,8 +41,8 @@ def odeint(
     Parameters
     ----------
     func:
-        ``func(y, t, *args)``, or ``func(t, y, *args)`` with ``tfirst``, returns the slope of the
-        state, of shape (n,).
+        ``func(y, t, *args)``, or ``func(t, y, *args)`` with ``tfirst``, returns the derivative of
+        the state, of shape (n,).
     y0:
         The state at the first of the times, of shape (n,) or a number.
     t:

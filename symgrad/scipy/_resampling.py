@@ -70,7 +70,7 @@ def upfirdn(
     axis:
         The axis of time.
     mode, cval:
-        What is before and after the signal: ``"constant"``, which is ``cval``, ``"edge"``,
+        The values before and after the signal: ``"constant"``, which is ``cval``, ``"edge"``,
         ``"line"``, ``"reflect"``, ``"symmetric"`` or ``"wrap"``.
 
     Examples

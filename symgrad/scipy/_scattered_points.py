@@ -117,7 +117,7 @@ class RegularGridInterpolator(metaclass=Standing, of=scipy.interpolate.RegularGr
         ``"linear"``, ``"nearest"``, ``"slinear"``, ``"cubic"``, ``"quintic"`` or ``"pchip"``
         (in one dimension).
     fill_value:
-        What is outside of the grid, also where ``bounds_error`` has SciPy raise; None: the
+        Values outside of the grid, also where ``bounds_error`` has SciPy raise; None: the
         outermost cells go on.
 
     Examples
@@ -283,7 +283,7 @@ class RBFInterpolator(metaclass=Standing, of=scipy.interpolate.RBFInterpolator):
     smoothing, kernel, epsilon, degree:
         As SciPy's; ``neighbors`` is refused.
     solved:
-        What is solved for, where it is known: shift, scale and coefficients.
+        The solution, where it is known: shift, scale and coefficients.
 
     Examples
     --------

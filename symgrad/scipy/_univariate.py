@@ -245,7 +245,7 @@ class BarycentricInterpolator(metaclass=Standing, of=scipy.interpolate.Barycentr
 class KroghInterpolator(BarycentricInterpolator, of=scipy.interpolate.KroghInterpolator):
     """The polynomial through points, as ``scipy.interpolate.KroghInterpolator``.
 
-    Of traced values no place comes twice.
+    Places that are traced are distinct.
 
     Examples
     --------

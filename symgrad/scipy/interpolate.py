@@ -1,6 +1,6 @@
 """``scipy.interpolate``, for functions that symgrad traces: curves through points, and splines.
 
-Places, values, knots and coefficients may be traced. What is not listed here is SciPy's own.
+Places, values, knots and coefficients may be traced. Other names are SciPy's own.
 
 Examples
 --------

@@ -1,8 +1,8 @@
 """``scipy.linalg``, for functions that symgrad traces.
 
 Systems (full, triangular, banded, of Toeplitz's form), factorisations, least squares, matrices
-made of vectors, functions of matrices, equations of Sylvester, Lyapunov and Riccati. What is not
-listed here is SciPy's own, on plain arrays.
+made of vectors, functions of matrices, equations of Sylvester, Lyapunov and Riccati. Other names
+are SciPy's own, on plain arrays.
 
 Examples
 --------

@@ -1,6 +1,6 @@
 """``scipy.ndimage``, for functions that symgrad traces: filters, and images at any place.
 
-Images, weights and coordinates may be traced. What is not listed here is SciPy's own.
+Images, weights and coordinates may be traced. Other names are SciPy's own.
 
 Examples
 --------

@@ -1,6 +1,6 @@
 """``scipy.signal``, for functions that symgrad traces: convolutions and linear filters.
 
-Signals and filters may be traced. What is not listed here is SciPy's own.
+Signals and filters may be traced. Other names are SciPy's own.
 
 Examples
 --------

@@ -278,7 +278,7 @@ def randn(
 def randint(
     low: int, high: Any = None, size: Any = None, *, dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """Return random whole numbers from ``low`` (0 if left out) up to ``high``, without it."""
+    """Return random integers from ``low`` (0 if left out) up to ``high``, without it."""
     if size is None:
         low, high, size = 0, low, high
     if size is None:

@@ -25,7 +25,7 @@ examples:
   python examples/benchmarks                               everything, about two hours
   python examples/benchmarks sincos --quick                one workload, small sizes, a minute
   python examples/benchmarks rosen --peers symgrad,jax     against one peer
-  python examples/benchmarks --page runs/*.json            write docs/performance.md from records
+  python examples/benchmarks --page runs/*.json            write docs/performance* from records
 
 Every peer runs in a process of its own with one thread. first: from the function to the first
 result, without imports. call: median of repeats that take turns with the other peers', with the
@@ -51,7 +51,11 @@ def options(name: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="for JSON and plots")
     if name is None:
         parser.add_argument(
-            "--page", nargs="+", type=Path, metavar="JSON", help="fill in docs/performance.md"
+            "--page",
+            nargs="+",
+            type=Path,
+            metavar="JSON",
+            help="fill in docs/performance*",
         )
     return parser
 

@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md, written from the records of runs."""
+"""The tables of docs/performance.md and docs/performance/, written from the records of runs."""
 
 from __future__ import annotations
 
@@ -7,25 +7,46 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import stamps
+
 from ._aims import verdicts
 from ._table import absent, duration, rows, size
 from ._workload import NAMES, load
 
 PAGE = Path(__file__).parents[3] / "docs" / "performance.md"
+PAGES = (PAGE, *sorted(PAGE.with_suffix("").glob("*.md")))
 BLOCK = r"(<!-- measured: {name} -->\n).*?(<!-- end -->)"
 
 
-def fill(page: str, found: dict[str, Any]) -> str:
-    """Return the page with its measured blocks written anew."""
+def fill(pages: dict[Path, str], found: dict[str, Any]) -> dict[Path, str]:
+    """Return the pages with their measured blocks replaced, each with its stamp."""
     results = found["results"]
-    blocks = {"machine": machine(found), "aims": aims(results), "memory": memory(results)}
-    blocks |= {name: workload(name, results) for name in NAMES}
+    blocks = {"machine": machine(found)}
+    blocks["aims"] = f"{aims(results)}\n\n{stamp(found)}"
+    blocks["memory"] = f"{memory(results)}\n\n{stamp(found)}"
+    for name in NAMES:
+        blocks[name] = f"{workload(name, results)}\n\n{stamp(found, name)}"
+    filled = dict(pages)
     for name, text in blocks.items():
         pattern = re.compile(BLOCK.format(name=re.escape(name)), re.DOTALL)
-        if not pattern.search(page):
-            raise ValueError(f"the page has no block `<!-- measured: {name} -->`")
-        page = pattern.sub(lambda m, text=text: f"{m[1]}{text}\n{m[2]}", page)
-    return page
+        holders = [path for path, page in filled.items() if pattern.search(page)]
+        if len(holders) != 1:
+            raise ValueError(f"{len(holders)} pages have a block `<!-- measured: {name} -->`")
+        path = holders[0]
+        filled[path] = pattern.sub(lambda m, text=text: f"{m[1]}{text}\n{m[2]}", filled[path])
+    return filled
+
+
+def stamp(found: dict[str, Any], name: str = "") -> str:
+    """Return the line that says when and where a block was measured, and by which command."""
+    m = found["machine"]
+    return stamps.line(
+        found["date"],
+        found["commit"],
+        found["versions"]["symgrad"],
+        f"{m['processor']}, {m['cores']} cores, {m['vectors']}",
+        f"python examples/benchmarks {name}".rstrip() + " --out runs",
+    )
 
 
 def markdown(heads: Sequence[str], cells: Sequence[Sequence[str]], left: int = 2) -> str:
@@ -98,6 +119,8 @@ def workload(name: str, results: Sequence[dict[str, Any]]) -> str:
     return text
 
 
-def update(found: dict[str, Any], path: Path = PAGE) -> None:
-    """Write the page."""
-    path.write_text(fill(path.read_text(encoding="utf-8"), found), encoding="utf-8")
+def update(found: dict[str, Any]) -> None:
+    """Write the pages."""
+    pages = {path: path.read_text(encoding="utf-8") for path in PAGES}
+    for path, text in fill(pages, found).items():
+        path.write_text(text, encoding="utf-8")

@@ -6,45 +6,15 @@ import datetime as dt
 import json
 import os
 import platform
-import subprocess
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ._workload import FOLDER
+from stamps import commit, processor, vectors
 
 PACKAGES = ("symgrad", "numpy", "scipy", "sympy", "numba", "llvmlite")
 FORMAT = 1
-
-
-def processor() -> str:
-    """The processor's name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
-def vectors() -> str:
-    """The widest vector instructions that the processor says it has."""
-    try:
-        flags = Path("/proc/cpuinfo").read_text().split()
-    except OSError:
-        return "unknown"
-    return next((n for f, n in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if f in flags), "none")
-
-
-def commit() -> str:
-    """The checkout's commit, and whether files have changed since."""
-    git = ["git", "-C", str(FOLDER), "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        done = subprocess.run(git, capture_output=True, text=True, check=False)
-    except OSError:
-        return "unknown"
-    return done.stdout.strip() or "unknown"
 
 
 def record(

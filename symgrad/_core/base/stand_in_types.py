@@ -274,9 +274,9 @@ class Attribute:
     Parameters
     ----------
     name:
-        What it is called.
+        Its name.
     own:
-        What the stand-ins' class has under this name.
+        The attribute of the stand-ins' class with this name.
     kind:
         Returns the class of what a stand-in stands for.
     """

@@ -128,7 +128,7 @@ Lowering = Instr | Intrinsic | Libm | Cython | Composed | Emit | Written
 
 
 class Facet:
-    """What is known of an op beside its record; it lives as long as the op."""
+    """Knowledge of an op beside its record; it lives as long as the op."""
 
     @classmethod
     def of(cls, op: Op) -> Self:
@@ -175,7 +175,7 @@ class Code(Facet):
 
 @dataclass(frozen=True)
 class Evidence(Facet):
-    """What an op is tested and certified against.
+    """Samples and exact values that an op is tested and certified against.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ class Zeros(Facet):
 
 @dataclass(frozen=True)
 class Words(Facet):
-    """What is said of an op.
+    """The documentation of an op.
 
     Parameters
     ----------

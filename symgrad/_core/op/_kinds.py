@@ -33,7 +33,7 @@ class _Faceted:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Op(LateFields, _Faceted):
-    """What symgrad knows of one operation, of whatever kind.
+    """The record of one operation, of whatever kind.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Op(LateFields, _Faceted):
 
     @property
     def reference(self) -> Callable[..., Any]:
-        """What tensors compute with."""
+        """Return the function that tensors compute with."""
         return self.evaluate
 
     @property
@@ -110,7 +110,7 @@ class Op(LateFields, _Faceted):
         return self.rule
 
     def means(self, function: Callable[..., Any]) -> bool:
-        """Tell whether ``function``, one of NumPy's, is the first that a map answers to."""
+        """Tell whether ``function`` of NumPy is the first that a map answers to."""
         return False
 
     # ------------------------------------------------ what ops of some kinds say, others not
@@ -285,7 +285,7 @@ class Map(Op):
         return bool(given) and isinstance(given[0], LateFunction)
 
     def means(self, function: Callable[..., Any]) -> bool:
-        """Tell whether ``function``, one of NumPy's, is the first that a map answers to."""
+        """Tell whether ``function`` of NumPy is the first that a map answers to."""
         given = self.given("functions")
         return bool(given) and given[0] is function
 
@@ -422,7 +422,7 @@ class Contract(ArrayOp):
 
     @property
     def reference(self) -> Callable[..., Any]:
-        """What tensors compute with."""
+        """Return the function that tensors compute with."""
         return self.in_order
 
 

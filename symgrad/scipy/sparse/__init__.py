@@ -1,6 +1,6 @@
 """``scipy.sparse``, for functions that symgrad traces: entries at places that are numbers.
 
-The entries of a matrix may be traced; rows and columns are whole numbers that Python sees, as in
+The entries of a matrix may be traced; rows and columns are integers that Python sees, as in
 loops over elements. One class stands for all of SciPy's formats.
 
 Examples

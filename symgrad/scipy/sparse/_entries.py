@@ -31,7 +31,7 @@ class Entries(Placed):
     data:
         The entries, shape ``(m,)``; may be traced.
     rows, columns:
-        Their places, whole numbers of shape ``(m,)``.
+        Their places, integers of shape ``(m,)``.
     shape:
         Of the matrix.
 
@@ -119,7 +119,7 @@ class Entries(Placed):
         return make((data, given) if self.order is None else (data, *given), shape=self.shape)
 
     def structure(self) -> Any:
-        """Return a matrix of SciPy's that has the structure."""
+        """Return a SciPy matrix that has the structure."""
         return self.in_scipy(self.depends)
 
     def made(self, make: Any, *operands: Any, depends: bool = False, zeros: bool = True) -> Entries:
@@ -363,7 +363,7 @@ class Entries(Placed):
         return self.copied().made(lambda a: a.tocoo(), self)
 
     def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Entries:
-        """Return the entries in another type; whole numbers are floats without a fraction."""
+        """Return the entries in another type; integers are floats without a fraction."""
         return self.with_data(self.terms.astype(dtype), lambda a: a.astype(dtype))
 
     def asformat(self, format: Any, copy: bool = False) -> Entries:

@@ -107,7 +107,7 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
     A:
         Square, of places that are numbers; entries may be traced.
     b:
-        Right-hand sides, shape ``(n,)`` or ``(n, k)``. Of sparse ones the solutions are sparse in
+        Right-hand sides, shape ``(n,)`` or ``(n, k)``. Solutions of sparse ones are sparse in
         SciPy's sense, with an entry for each number.
     """
     if not isinstance(A, Entries) and not is_traced(b):
@@ -151,7 +151,7 @@ def _solved_by(factors: Any, b: Any, trans: str, turned: bool = False) -> Any:
 class splu:  # noqa: N801 - SciPy's name
     """A factorization of a matrix, as ``scipy.sparse.linalg.splu``: each solve is exact.
 
-    ``A`` may be a factorization of SciPy's, made outside; it is used.
+    ``A`` may be SciPy's factorization, made outside; it is used.
     """
 
     def __new__(cls, A: Any, *args: Any, **kwargs: Any) -> Any:

@@ -14,6 +14,23 @@ from symgrad._export._loops import index_text
 
 
 def test_numbers_keep_their_bits() -> None:
+    shown = {
+        0.1: "0.1", -2.5: "(-2.5)", 1e300: "1e+300", math.inf: "INFINITY", 5e-324: "5e-324",
+    }  # fmt: skip
+    for number, text in shown.items():
+        assert constant(np.float64(number)) == text
+    assert constant(np.float64(-math.inf)) == "(-INFINITY)"
+    assert constant(np.float32(0.5)) == "(float)0.5"
+    assert constant(np.int64(-(2**63))) == "INT64_MIN"
+    assert constant(np.int64(2**40)) == f"INT64_C({2**40})"
+    assert constant(np.uint64(2**64 - 1)) == f"UINT64_C({2**64 - 1})"
+    assert constant(np.int8(-3)) == "(-3)"
+    assert constant(np.bool_(True)) == "true"
+
+
+def test_instructions() -> None:
+    w = Writer()
+    x, y = w.token("x"), w.token("(a + b)")
     made = {
         w.op("fadd", "double", x, y): "(x + (a + b))",
         w.op("fneg", "double", x): "(-x)",
