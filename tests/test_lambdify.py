@@ -111,6 +111,74 @@ def test_functions_from_modules() -> None:
         sg.lambdify(x, twice(x), use_imps=False)
 
 
+def test_given_functions_come_before_sympys() -> None:
+    twice: Any = lambda v: 2 * v  # noqa: E731
+    assert sg.lambdify(x, sp.sin(x), {"sin": twice})(3.0) == 6.0
+    assert sg.lambdify(x, sp.asin(x), [{"arcsin": twice}, "numpy"])(3.0) == 6.0
+    assert sg.lambdify(x, sp.sin(x), ["numpy", {"sin": twice}])(3.0) == math.sin(3)
+    assert sg.lambdify(x, x + sp.pi + y, {"pi": 3.0, "y": 2})(1.0) == 6.0
+    many = sp.Add(*(k * sp.sin(k * x) for k in range(1, 99)))
+    assert sg.lambdify(x, many, {"sin": twice})(1.0) == 2 * sum(k * k for k in range(99))
+    roots = sp.sqrt(x) + 1 / sp.sqrt(x) + x ** sp.Rational(3, 2)
+    f = sg.lambdify(x, [roots], {"sqrt": lambda v: np.sqrt(np.maximum(v, 4.0))})
+    assert f(1.0) == [2 + 0.5 + 8]
+    values = np.array([0.5, 2.0])  # a module's functions are those of arrays
+    _compare(sg.lambdify(x, sp.sin(x) + sp.gamma(x), math)(values),
+             sp.lambdify(x, sp.sin(x) + sp.gamma(x), "scipy")(values))  # fmt: skip
+    once = implemented_function("once", lambda v: v)
+    assert sg.lambdify(x, once(x), {"once": twice})(3.0) == 3.0
+    assert sg.lambdify(x, once(x), {"once": twice}, use_imps=False)(3.0) == 6.0
+
+
+def test_given_functions_within_sums_integrals_and_derivatives() -> None:
+    f = sp.Function("f")
+    square = {"f": lambda v: v**2}
+    series = sg.lambdify([x, n], sp.Sum(f(i * x), (i, 1, n)), square)
+    assert series(2.0, 3) == 56.0
+    assert sg.grad(series)(2.0, 3) == 56.0
+    area = sg.lambdify(x, sp.Derivative(f(x), x) * sp.Integral(f(t), (t, 0, x)), square)
+    assert area(2.0) == pytest.approx(32 / 3, rel=1e-13)
+    assert sg.grad(area)(2.0) == pytest.approx(64 / 3, rel=1e-13)
+
+
+def test_functions_that_are_classes_of_the_users() -> None:
+    class dot(sp.Function):
+        pass
+
+    column = sp.MatrixSymbol("column", 3, 1)
+    f = sg.lambdify(column, dot(column.T, sp.Matrix([2, 1, 0])), {"dot": np.dot})
+    assert f(np.ones((3, 1))) == 3.0
+    with pytest.raises(UnsupportedError, match=r"dot is a class of your own: .*modules="):
+        sg.lambdify(x, dot(x))
+
+
+def test_other_things_that_stand_for_values() -> None:
+    frame = pytest.importorskip("sympy.vector").CoordSys3D("N")
+    matrix, vector = sp.MatrixSymbol("M", 2, 2), sp.DeferredVector("X")
+    assert sg.lambdify(sp.sin(t), 2 * sp.sin(t) ** 2)(9.0) == 162.0
+    assert sg.lambdify([frame.x, frame.y], frame.x * frame.y + 1)(2.0, 3.0) == 7.0
+    assert sg.lambdify([matrix[0, 0], matrix[1, 0]], matrix[0, 0] - matrix[1, 0])(2.0, 3.0) == -1.0
+    f = sg.lambdify(vector, vector[0] ** 2 * vector[2])
+    assert f([2, 1, 3]) == 12
+    np.testing.assert_array_equal(sg.grad(f)(np.array([2.0, 1.0, 3.0])), [12.0, 0.0, 4.0])
+
+
+def test_numbers_of_sympys_are_values() -> None:
+    f = sg.lambdify(x, sp.sin(x))
+    assert f(sp.Rational(1, 5)) == math.sin(0.2)
+    assert f(sp.pi / 2) == 1.0
+    assert f(sp.I) == pytest.approx(1j * math.sinh(1), rel=1e-15)
+
+
+def test_real_branches_of_w_end() -> None:
+    """``lambdify`` goes over to complex numbers there, for all values of an array."""
+    values = np.array([-0.4, -0.3, 0.1])
+    low = sg.lambdify(x, sp.LambertW(x, -1))(values)
+    high = sg.lambdify(x, sp.LambertW(x))(values)
+    np.testing.assert_allclose(low, [np.nan, -1.781337023421628, np.nan], rtol=1e-14)
+    np.testing.assert_allclose(high, [np.nan, -0.489402227180215, 0.09127652716086226], rtol=1e-14)
+
+
 def test_options_that_change_nothing() -> None:
     for options in ({"cse": True}, {"dummify": True}, {"docstring_limit": None}, {"modules": np}):
         assert sg.lambdify(x, x**2 + 1, **options)(2.0) == 5.0
@@ -134,6 +202,9 @@ def test_it_is_ready_for_all_else() -> None:
         (lambda: sg.lambdify(x, x, "mpmath"), r"double precision; sg.verify"),
         (lambda: sg.lambdify(x, x, "tensorflow"), "compiled and differentiated as it is"),
         (lambda: sg.lambdify(x, x, "foo"), "modules='foo'"),
+        (lambda: sg.lambdify(x, x, "cmath"), r"pass x \+ 0j"),
+        (lambda: sg.lambdify(sp.pi, x), "args are SymPy symbols, not a Pi"),
+        (lambda: sg.lambdify(x, sp.sin(x))(y), "not the formula y"),
         (lambda: sg.lambdify(x, x, printer=1), "printer= is refused"),
         (lambda: sg.lambdify({x, y}, x), "a set, which has no order"),
         (lambda: sg.lambdify(3, x), "args are SymPy symbols, not 3"),
@@ -162,3 +233,22 @@ def test_calls_compare_no_nested_formulas() -> None:
     for chosen, kind in ((one, list), (other, tuple), (one, list)):
         held = [chosen]
         assert type(sg.compile(lambda v, held=held: held[0](v))(2.0)) is kind
+
+
+def test_calls_tell_given_numbers_and_functions_apart() -> None:
+    """A compiled caller does not go on with the numbers of another formula."""
+    held = [sg.lambdify(x, x + sp.pi, {"pi": 3.0})]
+    g = sg.compile(lambda v: held[0](v))
+    assert g(1.0) == 4.0
+    held[0] = sg.lambdify(x, x + sp.pi, {"pi": 3.5})
+    assert g(1.0) == 4.5
+    held[0] = sg.lambdify(x, sp.sin(x), {"sin": lambda v: 2 * v})
+    assert g(1.0) == 2.0
+    held[0] = sg.lambdify(x, sp.sin(x), {"sin": lambda v: 3 * v})
+    assert g(1.0) == 3.0
+
+
+def test_given_functions_are_in_the_formula_that_comes_back() -> None:
+    f = sg.lambdify(x, sp.sin(x) + sp.pi, {"sin": lambda v: v**2, "pi": 3.0})
+    own = sp.Symbol("x", real=True)
+    assert sp.simplify(sg.symbolic(f, 0.5) - own**2 - 3) == 0

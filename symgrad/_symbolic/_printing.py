@@ -373,6 +373,8 @@ def ordered(e: Any) -> Any:
     args = [ordered(a) for a in e.args]
     if isinstance(e, (sp.Add, sp.Mul)):
         return _made(Add if e.is_Add else sp.Mul, e, args)
-    if isinstance(e, (sp.Pow, sp.Function)):
-        return e.func(*args, evaluate=False)
+    if isinstance(e, sp.Pow):
+        return sp.Pow(*args, evaluate=False)
+    if isinstance(e, sp.Function):  # some classes have a __new__ that takes no evaluate=
+        return sp.Function.__new__(e.func, *args, evaluate=False)
     return e

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Number
 from typing import Any
 
 import sympy as sp
-from sympy.core.function import AppliedUndef
+from sympy.core.function import Application, AppliedUndef
 from sympy.matrices.expressions.matexpr import MatrixExpr
 from sympy.tensor.array.expressions import ArraySymbol
 
-from .._core.trace.formula import Builder, Form, Table, Tape
+from .._core.trace.formula import Builder, Form, Table, Tape, function_form
 from ..errors import ArgumentError, UnsupportedError
 from ._refusals import reason
 
@@ -19,6 +21,9 @@ INDEX = "index"
 
 #: What stands for a whole array, not for its elements one by one.
 WHOLE = (sp.IndexedBase, sp.MatrixSymbol, ArraySymbol)
+
+#: A vector whose components have names: ``X[0]`` is the symbol ``"X[0]"``.
+DEFERRED = sp.DeferredVector
 
 NOTHING: Mapping[str, Any] = {}
 
@@ -36,7 +41,8 @@ class FormulaBuilder(Builder):
     table:
         What classes mean.
     functions:
-        What functions without a formula compute, by their names.
+        What functions compute, and numbers that names stand for, by their names. They come before
+        what a class of SymPy's means.
 
     Attributes
     ----------
@@ -55,6 +61,7 @@ class FormulaBuilder(Builder):
         self.missing: dict[str, Any] = {}
         self.functions = functions
         self._named = {a: k for k, a in enumerate(arguments) if isinstance(a, str)}
+        self._deferred = {a.name: k for a, k in self.arguments.items() if isinstance(a, DEFERRED)}
         self._sizes = {
             size: (k, axis - len(a.shape))
             for a, k in self.arguments.items()
@@ -97,6 +104,8 @@ class FormulaBuilder(Builder):
             return number
         if isinstance(e, sp.Idx):
             return self.leaf(e.label, mode)
+        if self._given(e) is not None:
+            return None
         if isinstance(e, (sp.Symbol, *WHOLE, AppliedUndef)):
             return self.named(e, mode)
         if not isinstance(e, sp.Basic):
@@ -125,10 +134,21 @@ class FormulaBuilder(Builder):
         if e in self._sizes:
             slot, axis = self._sizes[e]
             return self.step(_length, slot, static=(axis,))
-        if isinstance(e, AppliedUndef) and name in self.functions:
-            return self.step(self.functions[name], *(self.slot(a, mode) for a in e.args))
+        if isinstance(self.functions.get(name), Number) and not isinstance(e, AppliedUndef):
+            return self.constant(self.functions[name])
+        base, _, place = name.partition("[")
+        if base in self._deferred and place[:-1].isdecimal():
+            return self.step(operator.getitem, self._deferred[base], static=(int(place[:-1]),))
         self.missing.setdefault(name, e)
         return self.constant(float("nan"))
+
+    def _given(self, e: Any) -> Callable[..., Any] | None:
+        """Return the function that the user gives for a function of the formula."""
+        if not self.functions or not isinstance(e, Application):
+            return None
+        name = str(e.func) if isinstance(e, AppliedUndef) else type(e).__name__
+        found = self.functions.get(name)
+        return found if callable(found) else None
 
     def bound(self, slot: int, mode: Any) -> int:
         """Return the slot of an argument as it is meant here."""
@@ -148,6 +168,8 @@ class FormulaBuilder(Builder):
             )
         if e.is_Symbol:
             return None
+        if e.is_NumberSymbol and isinstance(self.functions.get(str(e)), Number):
+            return self.constant(self.functions[str(e)])
         return super().leaf(e, None)
 
     def _evaluated(self, e: Any) -> int:
@@ -169,6 +191,9 @@ class FormulaBuilder(Builder):
         return self.constant(number if number.imag else number.real)
 
     def form(self, e: Any) -> Form:
+        given = self._given(e)
+        if given is not None:
+            return function_form(given)
         form = super().form(e)
         return Form(lambda builder, f, slots: self._emitted(form, f, slots), form.parts)
 
@@ -206,7 +231,7 @@ class _BodyBuilder(FormulaBuilder):
     """
 
     def __init__(self, outer: FormulaBuilder, dummies: Sequence[Any], integers: bool) -> None:
-        super().__init__(dummies, outer.table)
+        super().__init__(dummies, outer.table, outer.functions)
         self.outer, self.integers = outer, integers
         self.own = set(range(len(dummies)))
         self.captured: dict[int, int] = {}

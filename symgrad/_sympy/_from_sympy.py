@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import sympy as sp
-from sympy.core.function import AppliedUndef
+from sympy.core.expr import AtomicExpr
 from sympy.core.symbol import Str
-from sympy.matrices.expressions.matexpr import MatrixExpr
+from sympy.matrices.expressions.matexpr import MatrixElement, MatrixExpr
 from sympy.tensor.array import NDimArray
 
 from .. import numpy as traced_numpy
@@ -28,7 +28,7 @@ from .._symbolic import refuse_large_numbers
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ._arrays import ARRAYS
 from ._bodies import BODIES
-from ._builder import WHOLE, FormulaBuilder, names_of
+from ._builder import DEFERRED, WHOLE, FormulaBuilder, names_of
 from ._formula_node import recalled
 from ._functions import FUNCTIONS
 from ._sums import WIDE_SUM
@@ -111,12 +111,12 @@ def from_sympy(expressions: Any, symbols: Any) -> Callable[..., Any]:
     array([[ 4., -2.],
            [-1.,  3.]])
     """
-    one = isinstance(symbols, (str, *NAMES))
+    one = isinstance(symbols, str) or is_name(symbols)
     listed = (
         [symbols] if one else as_items(symbols, "from_sympy: symbols", "SymPy symbols or names")
     )
     for given in listed:
-        if not isinstance(given, (str, *NAMES)):
+        if not isinstance(given, str) and not is_name(given):
             raise ArgumentError(f"symbols are SymPy symbols or names, not {given!r}")
     return Formula(expressions, tuple(listed), "from_sympy")
 
@@ -125,7 +125,12 @@ def from_sympy(expressions: Any, symbols: Any) -> Callable[..., Any]:
 PRINTED = 200
 
 #: What can be an argument.
-NAMES = (sp.Symbol, sp.Idx, AppliedUndef, sp.Derivative, sp.Indexed, *WHOLE)
+NAMES = (AtomicExpr, sp.Idx, sp.Function, sp.Derivative, sp.Indexed, MatrixElement, *WHOLE)
+
+
+def is_name(given: Any) -> bool:
+    """Tell whether SymPy's object can be an argument: it stands for values, and is no number."""
+    return isinstance(given, NAMES) and not given.is_number
 
 
 class Formula:
@@ -140,7 +145,7 @@ class Formula:
     caller:
         The public function that is asked for it.
     functions:
-        What functions without a formula compute, by their names.
+        Functions and numbers that are given for names.
     """
 
     def __init__(
@@ -148,7 +153,7 @@ class Formula:
         expressions: Any,
         arguments: tuple[Any, ...],
         caller: str,
-        functions: dict[str, Callable[..., Any]] | None = None,
+        functions: dict[str, Any] | None = None,
     ) -> None:
         flat = [name for given in arguments for name in _names_in(given)]
         if len(set(flat)) != len(flat):
@@ -161,10 +166,13 @@ class Formula:
         # By what calls tell this function from others: of nestings that nobody changes.
         structure = _structure_of(expressions)
         self._expressions = sp.Tuple(Str(structure), *tree.leaves) if structure else expressions
-        self._functions = functions
+        given = functions or {}
+        self._functions = {name: f for name, f in given.items() if callable(f)} or None
+        # As text: numbers are in the tape, and a number of an object's would count as data.
+        self._numbers = repr({name: v for name, v in given.items() if not callable(v)})
         self._arguments = sp.Tuple(*(Str(a) if isinstance(a, str) else a for a in arguments))
         names = [
-            _identifier(str(s) if isinstance(s, (str, *NAMES)) else "", k)
+            _identifier(str(s) if isinstance(s, str) or is_name(s) else "", k)
             for k, s in enumerate(arguments)
         ]
         parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names]
@@ -266,6 +274,9 @@ class _Names:
         for k, (name, value) in enumerate(zip(self.names, values, strict=True)):
             if type(value) is float:
                 continue
+            if isinstance(value, sp.Expr):
+                values[k] = _number_of(name, value)
+                continue
             if _is_numeric(value):
                 if _is_complex(value) and getattr(name, "is_extended_real", False):
                     raise ArgumentError(
@@ -275,7 +286,7 @@ class _Names:
                 continue
             if isinstance(name, WHOLE) and isinstance(value, (list, tuple)):
                 continue
-            if isinstance(name, str) and isinstance(value, (list, tuple)):
+            if isinstance(name, (str, DEFERRED)) and isinstance(value, (list, tuple)):
                 with contextlib.suppress(TypeError, ValueError, RecursionError):  # no array
                     values[k] = traced_numpy.asarray(value)
                     if _is_numeric(values[k]):
@@ -305,12 +316,23 @@ def _as_array(name: Any, value: Any) -> Any:
 
 def _is_numeric(value: Any) -> bool:
     """Tell whether a formula can be computed of a value: a number, an array, traced or not."""
-    if hasattr(type(value), "__symgrad_bind__") or isinstance(value, (Number, sp.Expr, Size, Pair)):
+    if hasattr(type(value), "__symgrad_bind__") or isinstance(value, (Number, Size, Pair)):
         return True
     if isinstance(value, (type, sp.MatrixBase)) or not hasattr(value, "__array__"):
         return False
     dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
     return getattr(dtype, "kind", "") in set("biufc")
+
+
+def _number_of(name: Any, value: sp.Expr) -> float | complex:
+    """Return a number of SymPy's as one of Python's."""
+    if not value.is_number:
+        raise ArgumentError(
+            f"{name} is a number or an array, not the formula {value}: put it in the formula's "
+            f"place of {name} by .subs"
+        )
+    number = complex(value)
+    return number if number.imag else number.real
 
 
 def _is_complex(value: Any) -> bool:
@@ -408,7 +430,7 @@ def _array_of(expressions: Any) -> _Node:
 
 
 def _program(
-    tree: _Node, names: list[Any], functions: dict[str, Callable[..., Any]], caller: str
+    tree: _Node, names: list[Any], functions: dict[str, Any], caller: str
 ) -> Callable[..., Any]:
     """Return the function of the values that computes a nesting of formulas."""
     for leaf in tree.leaves:
@@ -428,7 +450,7 @@ def _program(
             return pack(tape(*values))
 
     def told(*values: Any) -> Any:
-        if now().reading != "formula":
+        if functions or now().reading != "formula":  # SymPy's form has not what is given
             return run(*values)
         with np.errstate(all="ignore"):
             found = tape(*values)

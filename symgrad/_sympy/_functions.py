@@ -243,9 +243,15 @@ def _lambertw(builder: Builder, e: Any, slots: list[int]) -> int:
 
 
 def _of_lambertw(x: Any, branch: int) -> Any:
-    """Real on its two real branches; elsewhere complex, as SciPy has it."""
+    """Real on its two real branches, nan where these end; elsewhere complex, as SciPy has it."""
     w = special.lambertw(x, branch)
-    return np.real(w) if branch in (0, -1) and not _is_complex(x) else w
+    if branch not in (0, -1) or _is_complex(x):
+        return w
+    inside = (x >= _LEAST_OF_W) & (x <= (math.inf if branch == 0 else 0.0))
+    return np.where(inside, np.real(w), math.nan)
+
+
+_LEAST_OF_W = -math.exp(-1)
 
 
 # ---------------------------------------------------------------- Bessel functions

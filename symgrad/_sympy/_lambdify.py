@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
+from numbers import Number
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.tensor.array import NDimArray
 
 from .._core.base.argument_checks import as_flag, shown
+from .._core.base.scipy_names import special
 from ..errors import ArgumentError, UnsupportedError
-from ._from_sympy import NAMES, Formula
+from ._from_sympy import Formula, is_name
 
 #: Modules whose functions are those of symgrad's programs.
-_SAME = {"numpy", "scipy", "math", "numexpr"}
+_SAME = {"numpy": np, "scipy": special, "math": math, "numexpr": np}
 
 #: Modules that compute with something else, and what there is in their place.
 _OTHER = {
@@ -27,6 +31,7 @@ _OTHER = {
     "torch": "the function is compiled and differentiated as it is",
     "tensorflow": "the function is compiled and differentiated as it is",
     "cupy": "symgrad compiles for the CPU",
+    "cmath": "complex values are computed with as such: pass x + 0j",
 }
 
 
@@ -56,13 +61,15 @@ def lambdify(
         A formula, a matrix or array, or a nesting of lists, tuples and dicts of them, which the
         result has, too. None is its result.
     modules:
-        ``"numpy"``, ``"scipy"``, ``"math"``, a list of them, or a dict of functions by name for
-        functions that SymPy does not know; first ones win. Modules that compute with something
-        else than doubles are refused.
+        ``"numpy"``, ``"scipy"``, ``"math"``, a dict or module, or a list of them; first ones win.
+        A dict has functions, for those that SymPy does not know or in the place of its own, and
+        numbers, for constants or symbols. Modules that compute with something else than doubles
+        are refused.
     printer:
         Refused: no text is written. To give a function its meaning, use ``modules``.
     use_imps:
-        Whether functions made by ``implemented_function`` are called.
+        Whether functions made by ``implemented_function`` are called; they come before
+        ``modules``.
     dummify, cse, docstring_limit:
         Taken and not needed: no name becomes Python's, and common parts are computed once.
 
@@ -101,8 +108,10 @@ def lambdify(
     use_imps = as_flag(use_imps, "lambdify: use_imps")
     functions = _functions(modules)
     if use_imps:
-        functions = {**_implemented(expr), **functions}
-    if isinstance(args, (str, *NAMES)):
+        functions = {**functions, **_implemented(expr)}
+    if "sqrt" in functions:
+        expr = _with_roots(expr)
+    if isinstance(args, str) or is_name(args):
         listed: tuple[Any, ...] = (args,)
     else:
         listed = tuple(_argument(a) for a in _items(args))
@@ -121,17 +130,18 @@ def _items(args: Any) -> list[Any]:
 
 
 def _argument(given: Any) -> Any:
-    if isinstance(given, (str, sp.MatrixBase, NDimArray, *NAMES)):
+    if isinstance(given, (str, sp.MatrixBase, NDimArray)) or is_name(given):
         return given
     if isinstance(given, (tuple, list, sp.Tuple)):
         return tuple(map(_argument, given))
     raise ArgumentError(f"lambdify: args are SymPy symbols, and lists of them, not {shown(given)}")
 
 
-def _functions(modules: Any) -> dict[str, Callable[..., Any]]:
-    """Return what functions without a formula compute, from the modules given; first ones win."""
+def _functions(modules: Any) -> dict[str, Any]:
+    """Return functions and numbers by their names, from the modules given; first ones win."""
     entries = [modules] if isinstance(modules, (str, Mapping, ModuleType)) else list(modules or ())
-    found: dict[str, Callable[..., Any]] = {}
+    found: dict[str, Any] = {}
+    earlier: list[ModuleType] = []
     for entry in entries:
         name = entry.__name__ if isinstance(entry, ModuleType) else entry
         if isinstance(name, str):
@@ -144,14 +154,46 @@ def _functions(modules: Any) -> dict[str, Callable[..., Any]]:
                     "dicts of functions"
                 )
             if top in _SAME:
+                earlier.append(_SAME[top])
                 continue
         names = vars(entry) if isinstance(entry, ModuleType) else entry
         if not isinstance(names, Mapping):
             raise ArgumentError(f"lambdify: modules are names and dicts, not {shown(entry)}")
-        for key, function in names.items():
-            if callable(function):
-                found.setdefault(str(key), function)
-    return found
+        for key, meaning in names.items():
+            known = any(hasattr(module, str(key)) for module in earlier)
+            if not known and not _is_usual(str(key), meaning):
+                found.setdefault(str(key), meaning)
+    return {_SYMPYS.get(key, key): meaning for key, meaning in found.items()}
+
+
+#: NumPy's names of SymPy's functions.
+_SYMPYS = {
+    f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")
+}
+
+
+def _is_usual(name: str, meaning: Any) -> bool:
+    """Tell whether a name means what it always does, or nothing that a formula has."""
+    if isinstance(meaning, Number):
+        return not isinstance(meaning, (int, float, complex, np.number))
+    return not callable(meaning) or (
+        hasattr(sp, _SYMPYS.get(name, name))
+        and any(getattr(module, name, None) is meaning for module in _SAME.values())
+    )
+
+
+def _with_roots(expr: Any) -> Any:
+    """Write powers of one half as a function ``sqrt``, which the user gives."""
+    if isinstance(expr, dict):
+        return {key: _with_roots(e) for key, e in expr.items()}
+    if isinstance(expr, (list, tuple)):
+        return type(expr)(map(_with_roots, expr))
+    if not hasattr(expr, "replace"):
+        return expr
+    return expr.replace(
+        lambda e: e.is_Pow and e.exp.is_Rational and e.exp.q == 2,
+        lambda e: sp.Function("sqrt")(e.base) ** (2 * e.exp),
+    )
 
 
 def _implemented(expr: Any) -> dict[str, Callable[..., Any]]:

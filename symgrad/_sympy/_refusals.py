@@ -84,6 +84,11 @@ def reason(e: Any) -> str:
         text = kind
     part = f"{text[:80]}{'...' * (len(text) > 80)}"
     why = known_reason(type(e))
+    if why is None and type(e).__module__.partition(".")[0] != "sympy":
+        return (
+            f"the function {kind} is a class of your own: sg.lambdify(args, expr, "
+            f"modules={{'{kind}': function}}) computes it (in {part})"
+        )
     if why is None:
         why = (
             "has no value to compute with: rewrite it in elementary functions "
