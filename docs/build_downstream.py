@@ -9,9 +9,7 @@ their rows, with the versions found, the commit and the day; ``--all`` runs all 
 from __future__ import annotations
 
 import argparse
-import datetime as dt
 import json
-import platform
 import re
 import subprocess
 import sys
@@ -59,13 +57,6 @@ REASONS = {
 }
 
 
-def described() -> str:
-    """Return the commit that is here, and whether it is changed."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
 def run(names: list[str], install: bool) -> dict[str, Any]:
     """Run the script on libraries; return its report."""
     with tempfile.TemporaryDirectory() as folder:
@@ -95,7 +86,7 @@ def outcome(one: dict[str, str]) -> str:
     return "not judged" if fault and one["function"] in NO_FAULT else one["outcome"]
 
 
-def row(library: str, told: dict[str, Any], stamp: str) -> str:
+def row(library: str, told: dict[str, Any]) -> str:
     """Return the row of a library."""
     counts = Counter(outcome(one) for one in told["functions"])
     shown = [
@@ -106,7 +97,7 @@ def row(library: str, told: dict[str, Any], stamp: str) -> str:
         counts["not differentiable"],
         counts["not judged"],
     ]
-    cells = [library, len(told["functions"]), *shown, told["field"], told["version"], stamp]
+    cells = [library, len(told["functions"]), *shown, told["field"], told["version"], told["run"]]
     return f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else cell for cell in cells)} |"
 
 
@@ -135,13 +126,13 @@ def total(rows: dict[str, list[str]]) -> str:
     return f"| **all** | {' | '.join(f'**{n:,}**' for n in sums)} | | | |"
 
 
-def written(text: str, report: dict[str, Any], stamp: str) -> str:
+def written(text: str, report: dict[str, Any]) -> str:
     """Return the page with the rows of a report."""
     table, single = known(text, LIBRARIES), known(text, FUNCTIONS)
     table.pop("**all**", None)
     for library, told in report.items():
         if told["functions"]:
-            table[library] = [row(library, told, told.get("run", stamp))]
+            table[library] = [row(library, told)]
             single[library] = [*functions(library, told)]
     order = sorted(table, key=str.lower)
     libraries = "\n".join([HEAD, *(table[name][0] for name in order), total(table)])
@@ -159,14 +150,13 @@ def main() -> None:
     parser.add_argument("--install", action="store_true", help="in a new environment")
     parser.add_argument("--from", dest="file", type=Path, action="append", help="of earlier runs")
     options = parser.parse_args()
-    stamp = f"{dt.date.today():%Y-%m-%d}, {described()}, Python {platform.python_version()}"  # noqa: DTZ011 (a page for people says the day where it was made)
     reports = [json.loads(file.read_text(encoding="utf-8")) for file in options.file or []]
     if options.all or options.libraries:
         reports.append(run(options.libraries, options.install))
     if not reports:
         parser.error("name libraries, or give --all or --from")
     for report in reports:
-        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), report, stamp), encoding="utf-8")
+        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), report), encoding="utf-8")
 
 
 if __name__ == "__main__":

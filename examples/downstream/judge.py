@@ -41,7 +41,8 @@ class Verdict:
 
 
 def is_float(value: Any) -> bool:
-    return isinstance(value, (float, np.floating)) and not isinstance(value, bool)
+    """Return whether a value is a float to differentiate by; there are no steps at infinity."""
+    return isinstance(value, (float, np.floating)) and bool(np.isfinite(value))
 
 
 def is_floats(value: Any) -> bool:
