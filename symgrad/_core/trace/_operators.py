@@ -23,6 +23,7 @@ from ._caught_errors import raise_caught
 from ._decisions import noted_equality
 from ._integers import PYTHONS, beyond, require_power
 from ._labels import labelled
+from ._lists import LISTS_OWN, ask_operator
 from ._number_refusals import Numberless
 
 _POWER = registry.ops["Power"]
@@ -32,10 +33,12 @@ _EQUALITIES = frozenset((registry.ops["Equal"], registry.ops["NotEqual"]))
 
 def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     """Return the operator that is the op ``name``, as a method of traced values."""
-    op = registry.ops[name]
+    op, lists_own = registry.ops[name], name in LISTS_OWN
 
     def method(self: Any, other: Any) -> Any:
         frame = sys._getframe(1)
+        if lists_own and self._node.shape:
+            ask_operator(self._node, other, name)
         node = None if self.weak else _alike(op, self, other, swap, frame)
         if node is None:
             return _applied(op, self, other, swap, frame)
