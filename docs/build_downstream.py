@@ -33,6 +33,7 @@ FUNCTION_HEAD = """\
 | --- | --- | --- | --- |"""
 SHOWN = ("refused", "late", "warned", "nan", "wrong", "crashed")
 
+STOPPED = "Newton's method, stopped at 1e-3; the derivative is that of the root"
 ROUNDING = "pairs of floats: a derivative of rounding errors"
 #: Functions that a person has looked at, where numbers differ by no fault: not judged.
 NO_FAULT = {
@@ -42,6 +43,13 @@ NO_FAULT = {
     "fluids.numerics.roots_quartic": "the sign of a rounding error chooses the branch of a root",
     "pymap3d.ned2geodetic": "6,000 km cancel; steps of 1 to 1,000 m confirm the derivative",
     "pythermalcomfort.models.heat_index_rothfusz": "rounded: steps too close for differences",
+    "pvlib.ivtools.sdm.pvsyst.bishop88_mpp": STOPPED,
+    "pvlib.singlediode.bishop88_v_from_i": STOPPED,
+    "pvlib.pvarray.fit_pvefficiency_adr": "three made-up points for five parameters",
+    "pytransform3d.coordinates.cartesian_from_cylindrical": "of four numbers it leaves one unset",
+    "spatialmath.base.angle_std": "the root of a rounding error",
+    "spatialmath.base.removesmall": "numbers below 2e-14, closer than any step, are set to 0",
+    "spatialmath.base.trinterp": "rotations within 2e-15 of none, closer than any step, are none",
     "ht.temperature_effectiveness_air_cooler": "a value that its docstring calls numerical noise",
 }
 #: Reasons for other functions.

@@ -31,6 +31,7 @@ CRASHED, LATE = "crashed", "late"
 #: From the outcome that decides over the others, if a function has several points.
 OUTCOMES = (CRASHED, WRONG, NAN, WARNED, LATE, REFUSED, RIGHT, NO_DERIVATIVE, NOT_JUDGED)
 MEMORY = 6 * 2**30
+STARTING = 600.0  # seconds until the first function
 
 
 def work(library: str, file: Path, start: int, out: TextIO) -> None:
@@ -94,10 +95,13 @@ def run_worker(library: str, file: Path, start: int, limit: float) -> list[list[
     pending = None
     while True:
         try:
-            line = lines.get(timeout=limit)
+            # To import a library takes as long as the machine is busy.
+            line = lines.get(timeout=limit if pending is not None else STARTING)
         except queue.Empty:
             process.kill()
-            rows.append([pending, LATE, f"longer than {limit:g} s", ""])
+            rows.append(
+                [start if pending is None else pending, LATE, f"longer than {limit:g} s", ""]
+            )
             break
         if line is None:
             break
