@@ -34,6 +34,8 @@ FUNCTION_HEAD = """\
 SHOWN = ("refused", "late", "warned", "nan", "wrong", "crashed")
 
 STOPPED = "Newton's method, stopped at 1e-3; the derivative is that of the root"
+INFINITE = "0 by an infinite argument, where differences have no steps"
+COMPLEX = "a negative Python float to a fraction is complex"
 ROUNDING = "pairs of floats: a derivative of rounding errors"
 #: Functions that a person has looked at, where numbers differ by no fault: not judged.
 NO_FAULT = {
@@ -44,8 +46,10 @@ NO_FAULT = {
     "pymap3d.ned2geodetic": "6,000 km cancel; steps of 1 to 1,000 m confirm the derivative",
     "pythermalcomfort.models.heat_index_rothfusz": "rounded: steps too close for differences",
     "pvlib.ivtools.sdm.pvsyst.bishop88_mpp": STOPPED,
+    "pvlib.singlediode.bishop88": INFINITE,
+    "pvlib.singlediode.bishop88_i_from_v": INFINITE,
     "pvlib.singlediode.bishop88_v_from_i": STOPPED,
-    "pvlib.pvarray.fit_pvefficiency_adr": "three made-up points for five parameters",
+    "pvlib.pvarray.fit_pvefficiency_adr": "one made-up point for five parameters",
     "pytransform3d.coordinates.cartesian_from_cylindrical": "of four numbers it leaves one unset",
     "spatialmath.base.angle_std": "the root of a rounding error",
     "spatialmath.base.removesmall": "numbers below 2e-14, closer than any step, are set to 0",
@@ -61,7 +65,11 @@ REASONS = {
     "fluids.SA_partial_horiz_torispherical_head": "an error is caught in an integrand",
     "fluids.V_horiz_conical": "infinite terms that cancel, at the end of an arc cosine",
     "fluids.V_tank": "infinite terms that cancel, at the end of an arc cosine",
-    "filterpy.gh.optimal_noise_smoothing": "a negative Python float to a fraction is complex",
+    "colossus.cosmology.power_spectrum.modelEisenstein98": COMPLEX,
+    "colossus.cosmology.power_spectrum.transferFunction": COMPLEX,
+    "filterpy.gh.optimal_noise_smoothing": COMPLEX,
+    "pvlib.transformer.simple_efficiency": COMPLEX,
+    "skrf.media.mline.hammerstad_ab": COMPLEX,
 }
 
 
@@ -115,7 +123,8 @@ def functions(library: str, told: dict[str, Any]) -> Iterator[str]:
     for one in sorted(rows, key=lambda one: (-SHOWN.index(one["outcome"]), one["reason"])):
         name = one["function"]
         reason = NO_FAULT.get(name, REASONS.get(name, one["reason"]))
-        reason = re.sub(r"\s+", " ", reason).replace("|", "\\|")[:160]
+        reason = re.split(r"[.:] [Ww]rite ", re.sub(r"\s+", " ", reason))[0]
+        reason = re.sub(r"^[A-Z]\w+Error: ", "", reason).replace("|", "\\|")[:100]
         yield f"| {library} | `{one['function']}` | {outcome(one)} | {reason} |"
 
 

@@ -40,7 +40,7 @@ def copied(a: Any) -> Any:
 
 
 #: What code asks a list, and an array answers otherwise or not at all.
-TOLD = {
+TOLD: dict[str, Callable[[Any], Any]] = {
     "isinstance": lambda a: a[0] * 2.0 if isinstance(a, list) else a[0],
     "isinstance of a tuple": lambda a: a[0] * 2.0 if isinstance(a, (list, tuple)) else a[0],
     "not an array": lambda a: a[0] if isinstance(a, np.ndarray) else a[0] * 2.0,
@@ -75,7 +75,7 @@ SINGLED = ("== of a list", "!=", "<", "index", "count")
 
 @pytest.mark.parametrize("name", TOLD)
 def test_lists_answer_as_lists(name: str) -> None:
-    function: Callable[[Any], Any] = TOLD[name]
+    function = TOLD[name]
     compiled = sg.compile(function)
     for numbers in (P, [3.0, 5.0], [4.0], P):
         try:
@@ -95,7 +95,7 @@ def test_lists_answer_as_lists(name: str) -> None:
 
 @pytest.mark.parametrize("name", [k for k in TOLD if k not in SINGLED])
 def test_derivatives_are_those_of_the_lists_way(name: str) -> None:
-    function: Callable[[Any], Any] = TOLD[name]
+    function = TOLD[name]
     found = sg.grad(function)(P)
 
     def plain(*numbers: complex) -> Any:

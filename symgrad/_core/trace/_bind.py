@@ -42,7 +42,9 @@ def as_node(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
         return number(value, dtype or WEAK[float])
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         kind = weak_type(value)
-        return Literal(kind.__pos__(value) if kind is not bool else value, dtype or WEAK[kind])
+        if type(value) is not kind:
+            value = int.__pos__(value) if kind is int else float.__pos__(value)
+        return Literal(value, dtype or WEAK[kind])
     if (array := held(value)) is not value:
         return as_node(array, dtype)
     require_numbers(value)

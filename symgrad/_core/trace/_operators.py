@@ -112,8 +112,8 @@ def _as_pythons(op: Op, value: Any, number: Any, swap: bool) -> Any:
     if isinstance(number, (Reading, np.generic)):
         return number
     for base in type(number).__mro__:
-        if base in (int, float):
-            return base.__pos__(number)
+        if base is int or base is float:
+            return int.__pos__(number) if base is int else float.__pos__(number)
         if not swap and value.weak in type(number).__mro__ and _FIRST[op.name] in vars(base):
             return NotImplemented
     return number

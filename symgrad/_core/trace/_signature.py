@@ -208,8 +208,7 @@ def signature_of(
             sizes = leaf.shape
             if dynamic and sizes:
                 sizes = tuple(map(pattern_of, sizes))
-            value = list if k in listed else None
-            kinds.append(LeafKind("array", leaf.dtype.char, sizes, value))
+            kinds.append(LeafKind("array", leaf.dtype.char, sizes, list if k in listed else None))
         elif type(leaf) is float:
             kinds.append(LeafKind("float"))
         elif type(leaf) is complex:
