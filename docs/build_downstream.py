@@ -52,8 +52,7 @@ NO_FAULT = {
     "pvlib.pvarray.fit_pvefficiency_adr": "one made-up point for five parameters",
     "pytransform3d.coordinates.cartesian_from_cylindrical": "of four numbers it leaves one unset",
     "spatialmath.base.angle_std": "the root of a rounding error",
-    "spatialmath.base.removesmall": "numbers below 2e-14, closer than any step, are set to 0",
-    "spatialmath.base.trinterp": "rotations within 2e-15 of none, closer than any step, are none",
+    "spatialmath.base.removesmall": "numbers below 4e-15, closer than any step, are set to 0",
     "ht.temperature_effectiveness_air_cooler": "a value that its docstring calls numerical noise",
 }
 #: Reasons for other functions.
@@ -70,6 +69,7 @@ REASONS = {
     "filterpy.gh.optimal_noise_smoothing": COMPLEX,
     "pvlib.transformer.simple_efficiency": COMPLEX,
     "skrf.media.mline.hammerstad_ab": COMPLEX,
+    "spatialmath.base.trinterp": "the sign of a number beside its length, at 0: a length's 0",
 }
 
 
