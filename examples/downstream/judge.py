@@ -353,6 +353,7 @@ REASONS = {
     r"^a Python float": "float(x) of a traced value",
     r"^an index": "a traced number as an index of a plain list",
     r"^numbers for a column": "a traced array as a column of a table",
+    r"^where= is": "an integer as a mask",
     r"^a hash": "a traced number in a set, or as a key",
     r"boolean index": "a mask that decides how many elements there are",
     r"how many elements|the counts decide": "a traced number of elements",
