@@ -63,16 +63,16 @@ def test_other_libraries_keep_their_rows() -> None:
     made = script()
     text = f"{made.LIBRARIES}\n{made.END}\nbetween\n{made.FUNCTIONS}\n{made.END}\n"
 
-    def told(version: str, *outcomes: str) -> dict[str, object]:
+    def told(version: str, run: str, *outcomes: str) -> dict[str, object]:
         functions = [
             {"function": f"f{k}", "outcome": outcome, "reason": "a | b"}
             for k, outcome in enumerate(outcomes)
         ]
-        return {"field": "algebra", "version": version, "functions": functions}
+        return {"field": "algebra", "version": version, "run": run, "functions": functions}
 
-    text = made.written(text, {"b": told("1", "right", "wrong", "refused")}, "day, commit")
-    text = made.written(text, {"a": told("2", "right", "nan")}, "day, commit")
-    text = made.written(text, {"a": told("3", "right", "right")}, "later, commit")
+    text = made.written(text, {"b": told("1", "day, commit", "right", "wrong", "refused")})
+    text = made.written(text, {"a": told("2", "day, commit", "right", "nan")})
+    text = made.written(text, {"a": told("3", "later, commit", "right", "right")})
     rows = made.known(text, made.LIBRARIES)
     assert [*rows] == ["a", "b", "**all**"]
     assert cells(rows["a"][0])[1:3] == ["2", "2"]

@@ -9,6 +9,7 @@ hang ends the run. Ends with 1 if a derivative is silently wrong.
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import importlib.metadata
 import json
 import os
@@ -30,6 +31,7 @@ CRASHED, LATE = "crashed", "late"
 #: From the outcome that decides over the others, if a function has several points.
 OUTCOMES = (CRASHED, WRONG, NAN, WARNED, LATE, REFUSED, RIGHT, NO_DERIVATIVE, NOT_JUDGED)
 MEMORY = 6 * 2**30
+STARTING = 600.0  # seconds until the first function
 
 
 def work(library: str, file: Path, start: int, out: TextIO) -> None:
@@ -93,10 +95,13 @@ def run_worker(library: str, file: Path, start: int, limit: float) -> list[list[
     pending = None
     while True:
         try:
-            line = lines.get(timeout=limit)
+            # To import a library takes as long as the machine is busy.
+            line = lines.get(timeout=limit if pending is not None else STARTING)
         except queue.Empty:
             process.kill()
-            rows.append([pending, LATE, f"longer than {limit:g} s", ""])
+            rows.append(
+                [start if pending is None else pending, LATE, f"longer than {limit:g} s", ""]
+            )
             break
         if line is None:
             break
@@ -138,6 +143,15 @@ def tried(library: str, only: str, limit: float) -> list[dict[str, str]]:
     return rows
 
 
+def run_now() -> str:
+    """Return the day, and the commit that is here with whether it is changed."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]
+    folder = Path(__file__).resolve().parent
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    day = dt.date.today()  # noqa: DTZ011 (for people: the day where it was run)
+    return f"{day:%Y-%m-%d}, {done.stdout.strip()}"
+
+
 def installed(library: str) -> str | None:
     try:
         return importlib.metadata.version(library)
@@ -160,7 +174,7 @@ def main() -> int:
         for name, told in LIBRARIES.items():
             print(f"{name:20} {told.field:20} {installed(name) or 'not installed'}")
         return 0
-    wrong, report = 0, {}
+    wrong, report, run = 0, {}, run_now()
     for library in options.libraries or LIBRARIES:
         version = installed(library)
         if version is None:
@@ -169,7 +183,8 @@ def main() -> int:
         rows = tried(library, options.only, options.limit)
         counts = Counter(row["outcome"] for row in rows)
         report[library] = {
-            "version": version, "field": LIBRARIES[library].field, "functions": rows,
+            "version": version, "field": LIBRARIES[library].field, "run": run,
+            "functions": rows,
         }  # fmt: skip
         parts = ", ".join(f"{counts[name]} {name}" for name in OUTCOMES if counts[name])
         print(f"{library} {version}: {len(rows)} functions, {parts}", flush=True)

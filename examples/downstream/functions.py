@@ -78,12 +78,33 @@ LIBRARIES = {
     "empyrical-reloaded": Library("finance", "empyrical"),
     "miepython": Library("scattering"),
     "quantecon": Library("economics"),
-    "ambiance": Library("atmosphere"),
     "astral": Library("sun and moon"),
+    "pysolar": Library("sun and moon"),
+    "colossus": Library("cosmology", without=("demos", "settings")),
+    "pytransform3d": Library("rigid motions", without=("plot_utils", "visualizer", "editor")),
+    "spatialmath-python": Library("robotics", "spatialmath", ("graphics", "animate", "timing")),
+    "bruges": Library("geophysics", without=("noise", "unconformity")),
+    "py_vollib": Library("options"),
+    "statsmodels": Library("statistics", without=("datasets", "graphics", "plots", "sandbox")),
+    "scikit-fuzzy": Library("fuzzy logic", "skfuzzy", ("image",)),
+    "control": Library("control", without=("matlab", "plots", "flatsys")),
 }
-SECONDS = 5  # for an example of a docstring
+SECONDS = 5  # of computing, for an example of a docstring
+WAITING = 60  # seconds for one, whether it computes or not
 POINTS = 2  # for each function
 MOST = 12  # parameters to make up numbers for
+
+
+def limit(seconds: float) -> None:
+    """End what follows by a TimeoutError after seconds of computing; 0: do not end it."""
+
+    def late(*_: Any) -> None:
+        raise TimeoutError
+
+    for number in (signal.SIGALRM, signal.SIGPROF):
+        signal.signal(number, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.alarm(WAITING if seconds else 0)
 
 
 @dataclass
@@ -206,10 +227,6 @@ def run_doctests(found: list[ModuleType], table: dict[CodeType, Entry]) -> None:
             entry.calls.append(call)
             entry.source = "docstring"
 
-    def late(*_: Any) -> None:
-        raise TimeoutError
-
-    signal.signal(signal.SIGALRM, late)
     finder = doctest.DocTestFinder()
     for module in found:
         # What is taught at the package is imported from it.
@@ -224,7 +241,7 @@ def run_doctests(found: list[ModuleType], table: dict[CodeType, Entry]) -> None:
                 quiet = io.StringIO()
                 with redirect_stdout(quiet), redirect_stderr(quiet), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    signal.alarm(SECONDS)
+                    limit(SECONDS)
                     try:
                         code = compile(example.source, "<docstring>", "single")
                         sys.setprofile(note)
@@ -233,7 +250,7 @@ def run_doctests(found: list[ModuleType], table: dict[CodeType, Entry]) -> None:
                         pass
                     finally:
                         sys.setprofile(None)
-                        signal.alarm(0)
+                        limit(0)
 
 
 def made_up(function: Callable[..., Any], name: str) -> list[Call]:
@@ -271,13 +288,13 @@ def made_up(function: Callable[..., Any], name: str) -> list[Call]:
     for plan in plans:
         values = tuple(form(*span) for form, span in plan)
         call = Call((), dict(zip(names, values, strict=True))) if names else Call(values, {})
-        signal.alarm(SECONDS)
+        limit(SECONDS)
         try:
             result = plainly(function, call)
         except TimeoutError:
             return calls
         finally:
-            signal.alarm(0)
+            limit(0)
         if result is not None and finite(result) and moderate(result):
             calls.append(call)
             if len(calls) == POINTS:
@@ -315,11 +332,11 @@ def collected(library: str) -> list[Entry]:
 
 def usable(function: Callable[..., Any], call: Call) -> bool:
     """Return whether a call has floats on both sides."""
-    signal.alarm(SECONDS)
+    limit(SECONDS)
     try:
         result = plainly(function, call)
         return result is not None and finite(result) and bool(call.floats(function))
     except Exception:  # noqa: BLE001 (whatever a library raises, and TimeoutError)
         return False
     finally:
-        signal.alarm(0)
+        limit(0)

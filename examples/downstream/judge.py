@@ -41,7 +41,8 @@ class Verdict:
 
 
 def is_float(value: Any) -> bool:
-    return isinstance(value, (float, np.floating)) and not isinstance(value, bool)
+    """Return whether a value is a float to differentiate by; there are no steps at infinity."""
+    return isinstance(value, (float, np.floating)) and bool(np.isfinite(value))
 
 
 def is_floats(value: Any) -> bool:
@@ -351,6 +352,11 @@ REASONS = {
     r"^an array of numbers": "traced numbers as an index, a mask or elements of a plain array",
     r"^a Python float": "float(x) of a traced value",
     r"^an index": "a traced number as an index of a plain list",
+    r"^numbers for a column": "a traced array as a column of a table",
+    r"^where= is": "an integer as a mask",
+    r"^a hash": "a traced number in a set, or as a key",
+    r"boolean index": "a mask that decides how many elements there are",
+    r"how many elements|the counts decide": "a traced number of elements",
     r"element type object": "arrays of objects",
     r"is not defined for element types": "bits of an integer that is computed as a float",
 }
@@ -367,7 +373,7 @@ def group(error: BaseException) -> str:
             return reason
     text = re.sub(r"[\w./<>-]+\.py:\d+", "FILE", text)
     text = re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "...", text)
-    text = re.sub(r"\b[\d.]+(e[+-]?\d+)?\b", "N", text)
+    text = re.sub(r"\b\d[\d.]*(e[+-]?\d+)?\b", "N", text)
     return f"{type(error).__name__}: {text}"
 
 

@@ -145,13 +145,26 @@ def _as_float(leaf: Any) -> Any:
     if isinstance(leaf, Size):  # a whole number among the arguments of what is compiled around
         number: Any = as_traced(leaf)
         return Traced((number * 1.0).node, float)
-    if is_number_list(leaf):
-        try:
-            array = np.array(leaf)
-        except ValueError:  # ragged: what is compiled refuses it by its name
-            return leaf
-        return array.astype(float) if array.dtype.kind in "iu" else array
+    if is_number_list(leaf) and not _is_real(leaf):
+        return _with_floats(leaf)
     return leaf
+
+
+def _is_real(numbers: list[Any]) -> bool:
+    """Return whether nested lists have no integers."""
+    return not any(
+        isinstance(x, (int, np.integer)) or (isinstance(x, list) and not _is_real(x))
+        for x in numbers
+    )
+
+
+def _with_floats(numbers: list[Any]) -> list[Any]:
+    """Return nested lists with floats for integers."""
+    return [
+        _with_floats(x) if isinstance(x, list) else
+        float(x) if isinstance(x, (int, np.integer)) else x
+        for x in numbers
+    ]  # fmt: skip
 
 
 def real_arguments(

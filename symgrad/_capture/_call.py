@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -193,17 +193,30 @@ class Given:
 
 @dataclass(frozen=True)
 class Call:
-    """The arguments of a call, as leaves and as they are."""
+    """The arguments of a call, as leaves and as they are.
+
+    Lists of numbers are leaves, ``listed``, and arrays; or they are taken ``apart``. A trace ends
+    with a :class:`ListsError` if the function tells such leaves from arrays, and it is not
+    ``settled`` that arrays are what they are.
+    """
 
     leaves: list[Any]
     tree: Tree
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     function: Callable[..., Any]
+    listed: frozenset[int] = frozenset()
+    apart: bool = False
+    settled: bool = True
+
+    @property
+    def lists(self) -> Hashable:
+        """The places and shapes of the lists of numbers."""
+        return self.tree, *[(k, np.shape(self.leaves[k])) for k in sorted(self.listed)]
 
     def paths(self) -> list[str]:
         """Return how an error calls each leaf."""
-        return argument_paths(self.function, self.args, self.kwargs)
+        return argument_paths(self.function, self.args, self.kwargs, self.apart)
 
     @functools.cached_property
     def objects(self) -> tuple[Any, ...]:
@@ -216,13 +229,13 @@ class Call:
     ) -> Given:
         """Return the call with what is read as further positional arguments."""
         signature, sizes = signature_of(
-            self.leaves, self.tree, dynamic, short, self.objects, self.paths
+            self.leaves, self.tree, dynamic, short, self.objects, self.paths, self.listed
         )
         signature = signature._replace(state=reading.number)
         if not values:
             return Given(signature, sizes, self.leaves, reading)
         at = self.tree.children[0].leaves
-        tree = flatten(((*self.args, *values), self.kwargs))[1]
+        tree = flatten(((*self.args, *values), self.kwargs), self.apart)[1]
         kinds, data = reading.taken(values)
         leaves = (*signature.leaves[:at], *kinds, *signature.leaves[at:])
         signature = signature._replace(tree=tree, leaves=leaves)
@@ -233,7 +246,7 @@ class Call:
 
     def names(self, reading: Reading) -> list[str]:
         """Return an identifier for each leaf, with those of what is read."""
-        names = argument_names(self.function, self.args, self.kwargs)
+        names = argument_names(self.function, self.args, self.kwargs, self.apart)
         at = self.tree.children[0].leaves
         taken, data = set(names), []
         for name in reading.names:

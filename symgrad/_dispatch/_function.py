@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import operator
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Generic, overload
 from weakref import WeakSet
+
+import numpy as np
 
 from .._capture._assignments import Assignments
 from .._capture._call import Call, Given, without_lists
@@ -38,6 +41,8 @@ from .._core.trace import (
     EnclosedError,
     Examples,
     Graph,
+    Lists,
+    ListsError,
     PlacesError,
     Signature,
     Traced,
@@ -48,7 +53,14 @@ from .._core.trace import (
     flatten,
     trace,
 )
-from ..errors import ArgumentError, OutsideError, SlowWarning, SymgradError, UnsupportedError
+from ..errors import (
+    ArgumentError,
+    CaptureWarning,
+    OutsideError,
+    SlowWarning,
+    SymgradError,
+    UnsupportedError,
+)
 from ._foreign import Foreign
 from ._kinds import (
     MANY,
@@ -68,6 +80,9 @@ from ._specialization import Specialization, listed, say_unwritten
 from ._tracebacks import SHORTENED, refused_in_c
 
 _MEETING = free_in_children(threading.RLock())
+
+#: How many numbers in lists are taken apart: each is an argument of the machine code.
+MOST_APART = 256
 
 #: How often a trace is begun again because another thread has changed what it reads.
 RACES = 16
@@ -246,7 +261,7 @@ class Function(Foreign, Travels, Generic[P, R]):
         fast = self._fast
         if fast is not None and out is None and not kwargs and now() is PLAIN:
             # Lists of numbers and Python's integers, as what the last call was compiled for.
-            plain = without_lists(args)
+            plain = args if self._kinds.tells_lists else without_lists(args)
             if not all(map(operator.is_, plain, passed)):
                 result = fast.function(*plain)
                 if result is not MISS:
@@ -264,7 +279,44 @@ class Function(Foreign, Travels, Generic[P, R]):
             return self._one_by_one(*args, **kwargs)
         call = self._given(raw, tree, args, kwargs)
         with delivering():
-            return self._run(call, out)
+            return self._of_lists(call, out) if call.listed else self._run(call, out)
+
+    def _of_lists(self, call: Call, out: Any) -> Any:
+        """Return the result of a call with lists of numbers.
+
+        They are arrays, as for NumPy, unless the function tells them from arrays. Then they are
+        lists, if it takes lists: ``x[1:] - x[:-1]`` of one is an error in plain Python.
+        """
+        key = call.lists
+        apart = self._kinds.apart.get(key)
+        if apart is None:
+            try:
+                return self._run(replace(call, settled=False), out)
+            except ListsError:
+                pass
+        count = sum(np.size(call.leaves[k]) for k in call.listed)
+        if apart is None and count > MOST_APART:
+            name = getattr(self, "__name__", "the function")
+            warn_user(
+                f"{name} tells lists of numbers from arrays. A list of {count:,} numbers, which "
+                f"are more than {MOST_APART}, is an array here. Write instead: np.array(x), or a "
+                "tuple",
+                CaptureWarning,
+            )
+            self._kinds.apart[key] = apart = False
+        if apart is not False:
+            raw, tree = flatten((call.args, call.kwargs), lists=True)
+            given = self._given(raw, tree, call.args, call.kwargs)
+            try:
+                result = self._run(replace(given, apart=True), out)
+            except foreseen(Exception):
+                if apart:
+                    raise
+            else:
+                self._kinds.apart[key] = True
+                return result
+            self._kinds.apart[key] = False
+        return self._run(call, out)
 
     def _run(self, call: Call, out: Any) -> Any:
         """Return the result of a call that may have to be traced and compiled for."""
@@ -348,7 +400,8 @@ class Function(Foreign, Travels, Generic[P, R]):
         self, raw: Sequence[Any], tree: Tree, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Call:
         function = self._body_function
-        return Call(as_leaves(raw, function, args, kwargs), tree, args, kwargs, function)
+        listed = frozenset(k for k, leaf in enumerate(raw) if type(leaf) is list)
+        return Call(as_leaves(raw, function, args, kwargs), tree, args, kwargs, function, listed)
 
     def _found(
         self, call: Call, *, frozen: bool = False, short: bool = True, kernel: bool = False,
@@ -379,6 +432,8 @@ class Function(Foreign, Travels, Generic[P, R]):
             given = call.with_data(reading, values, self._dynamic and not fixed, short)
             known = self._kinds.find(given.signature, given.leaves, likely)
             if known is not None:
+                if known.tells_lists and not call.settled:
+                    raise ListsError
                 self._meet(known)
                 return known, given
             if not fixed and self._kinds.numbered(given.signature) and captures.by_sizes():
@@ -393,7 +448,7 @@ class Function(Foreign, Travels, Generic[P, R]):
                 with within(said=said, limit=limit), told_if_slow(doing):
                     found = self._specialize(call, given, captures, kernel, frozen)
                 found.said += [x for x in said if x[1] is not SlowWarning]
-            except EnclosedError:
+            except (EnclosedError, ListsError):
                 raise
             except LongTraceError:
                 captures.roll()
@@ -439,9 +494,12 @@ class Function(Foreign, Travels, Generic[P, R]):
             recall = self._recall(signature, names, captures.way.sized is True) if kernel else None
             generators = {k: leaves[k] for k in signature.generators}
             draws = None if frozen else Draws(generators, names)
-            around = within(promised=promised, callback=captures.called_later, draws=draws)
+            lists = Lists()
+            around = within(
+                promised=promised, callback=captures.called_later, draws=draws, lists=lists
+            )
             try:
-                with around, apart(promised):
+                with around, apart(promised), self._telling(lists, call):
                     examples = Examples(inputs, concrete, given.read, captures.indices(reading))
                     captures.needed, captures.places = examples.needed, examples.places
                     watch = None if recall is None else captures.unless_assigning(recall.watch)
@@ -455,6 +513,7 @@ class Function(Foreign, Travels, Generic[P, R]):
             except RecalledError as found:
                 again = functools.partial(trace, body, signature, given.sizes, names)
                 made: Specialization = Recalled(found.known, again, signature, threads)
+                made.tells_lists = lists.asked
                 self._keep(signature, made)
                 return made
 
@@ -468,6 +527,7 @@ class Function(Foreign, Travels, Generic[P, R]):
                 )
 
             made = specialized(graph, recall if graph.drawn is None else None, captures.assignments)
+            made.tells_lists = lists.asked
             if made.assignments is not None:
                 made.made_alone = functools.partial(specialized, recall=None, assignments=None)
             forgotten = captures.forgotten()
@@ -476,9 +536,25 @@ class Function(Foreign, Travels, Generic[P, R]):
                 self._kinds.forget(forgotten, None if fast is None else fast.found)
             known = self._kinds.like(signature, made)
             if known is not None:
+                known.tells_lists |= made.tells_lists
                 return known
             self._keep(signature, made)
             return made
+
+    @contextlib.contextmanager
+    def _telling(self, lists: Lists, call: Call) -> Iterator[None]:
+        """Have a trace end with a :class:`ListsError` that tells lists of its call from arrays."""
+        try:
+            yield
+        except foreseen(Exception, LongTraceError) as error:
+            if lists.asked and not call.settled:
+                raise ListsError from error
+            raise
+        finally:
+            if lists.asks or lists.asked:
+                self._kinds.tells_lists = True
+        if lists.asked and not call.settled:
+            raise ListsError
 
     def _meet(self, found: Specialization) -> None:
         """Count a specialisation that it has not met before, and warn as its trace has."""

@@ -91,6 +91,10 @@ class Kinds:
 
     def __init__(self) -> None:
         self._groups: dict[Signature, list[Specialization]] = {}
+        #: Whether a trace has asked for what lists of numbers answer otherwise than arrays.
+        self.tells_lists = False
+        #: By :attr:`Call.lists`, whether calls of which a trace asks so have lists taken apart.
+        self.apart: dict[Any, bool] = {}
 
     def find(
         self, signature: Signature, leaves: Sequence[Any], likely: bool = False

@@ -120,6 +120,8 @@ class Specialization:
         self.used = 0
         #: Whether it has computed the result of a call.
         self.called = False
+        #: Whether its trace has told lists of the call from arrays, as which they are taken.
+        self.tells_lists = False
         #: The warnings of its trace.
         self.said: list[tuple[str, type[Warning]]] = []
         #: Of one without what the function assigns: the names of that.

@@ -268,6 +268,9 @@ def absent(kind: type, name: str) -> AbsentError:
     return AbsentError(f"{home}{kind.__name__!r} object has no attribute {name!r}{instead}")
 
 
+Shown = Callable[[Any, str, FrameType], None]
+
+
 class Attribute:
     """An attribute of stand-ins that not all have that they stand for.
 
@@ -279,17 +282,25 @@ class Attribute:
         The attribute of the stand-ins' class with this name.
     kind:
         Returns the class of what a stand-in stands for.
+    shown:
+        Is told of one that arrays have and lists have not: the stand-in for an array, the name,
+        and the frame that looks it up.
     """
 
-    def __init__(self, name: str, own: Any, kind: Callable[[Any], type]) -> None:
+    def __init__(
+        self, name: str, own: Any, kind: Callable[[Any], type], shown: Shown | None = None
+    ) -> None:
         self.name, self.own, self.kind = name, own, kind
         self.of_arrays = name in names_of(np.ndarray)
+        self.shown = shown if self.of_arrays and name not in names_of(list) else None
 
     def __get__(self, value: Any, owner: Any = None) -> Any:
         if value is not None:
             kind = self.kind(value)
             if not (self.of_arrays and kind is np.ndarray):
                 self._require(kind)
+            elif self.shown is not None:
+                self.shown(value, self.name, sys._getframe(1))
         return self.own.__get__(value, owner)
 
     def _require(self, kind: type) -> None:
@@ -332,10 +343,10 @@ _KINDS = (float, int, complex, np.float64, np.float32, np.int64, np.bool_, np.co
           np.ndarray)  # fmt: skip
 
 
-def show_as(cls: type, kind: Callable[[Any], type], *but: str) -> None:
+def show_as(cls: type, kind: Callable[[Any], type], *but: str, shown: Shown | None = None) -> None:
     """Have the stand-ins of a class show no attributes of plain values but those of theirs.
 
-    ``but``: attributes that look to that themselves.
+    ``but``: attributes that look to that themselves. ``shown``: see :class:`Attribute`.
     """
     every = frozenset.intersection(*map(names_of, _KINDS))
     for name in frozenset.union(*map(names_of, _KINDS)) - every - {*but}:
@@ -347,7 +358,7 @@ def show_as(cls: type, kind: Callable[[Any], type], *but: str) -> None:
         if not hasattr(own, "__get__"):
             own = _Constant(own)
         made = AssignedAttribute if hasattr(own, "__set__") else Attribute
-        setattr(cls, name, made(name, own, kind))
+        setattr(cls, name, made(name, own, kind, shown))
     hashed = _DICT.__get__(cls)["__hash__"]
     if hashed is not None:
         cls.__hash__ = Hash("__hash__", hashed, kind)  # type: ignore[method-assign, assignment]

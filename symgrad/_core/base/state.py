@@ -49,6 +49,8 @@ class State(NamedTuple):
         The values by which Python's decisions on traced numbers are taken.
     refusals:
         Notes the errors that are made for what a traced value refuses; None outside of a trace.
+    lists:
+        Notes whether lists among the arguments are told from arrays; None outside of a trace.
     watch:
         What is shown the function's graph, where a transformation goes on from it.
     reads:
@@ -101,6 +103,7 @@ class State(NamedTuple):
     sizes: frozenset[str] = frozenset()
     examples: Any = None
     refusals: Any = None
+    lists: Any = None
     watch: Callable[..., None] | None = None
     reads: dict[int, Any] | None = None
     callback: Callable[[Any], Any] | None = None

@@ -41,7 +41,10 @@ def as_node(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
     if type(value) is float:
         return number(value, dtype or WEAK[float])
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
-        return Literal(value, dtype or WEAK[type(value)])
+        kind = weak_type(value)
+        if type(value) is not kind:
+            value = int.__pos__(value) if kind is int else float.__pos__(value)
+        return Literal(value, dtype or WEAK[kind])
     if (array := held(value)) is not value:
         return as_node(array, dtype)
     require_numbers(value)
@@ -49,6 +52,11 @@ def as_node(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
     native = check_dtype(array.dtype, "a constant")
     array = array.astype(dtype or native, copy=False)
     return Literal(array[()], array.dtype) if array.ndim == 0 else Constant(array)
+
+
+def weak_type(value: float) -> type:
+    """Return which of Python's numbers a value is, also one of a subclass, as in an enumeration."""
+    return type(value) if type(value) is bool else int if isinstance(value, int) else float
 
 
 def kind_of(value: Any) -> Kind:
@@ -65,7 +73,7 @@ def kind_of(value: Any) -> Kind:
     if isinstance(value, bool):
         return WEAK[bool]  # for NumPy a bool is an array element like any other
     if isinstance(value, (int, float)):
-        return type(value)
+        return weak_type(value)
     if (array := held(value)) is not value:
         return kind_of(array)
     try:
@@ -107,7 +115,7 @@ def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
     """
     info = np.iinfo(dtype)
     low, high = int(info.min), int(info.max)
-    if type(value) is int:
+    if isinstance(value, int):
         return low <= value <= high
     if dtype == np.int64:
         return True

@@ -111,7 +111,7 @@ _UNDECIDED = (
 )
 
 
-def _catching(frame: FrameType | None, error: type[Exception]) -> FrameType | None:
+def catching(frame: FrameType | None, error: type[Exception]) -> FrameType | None:
     """Return the frame of the traced code that catches an error raised in a frame, if one does."""
     while frame is not None:
         code = frame.f_code
@@ -145,7 +145,7 @@ def raise_caught(
     """
     if now().guards is None or of_symgrad(frame.f_code.co_filename):
         return
-    catcher = _catching(frame, error)
+    catcher = catching(frame, error)
     if catcher is None:
         return
     condition = fails()

@@ -289,6 +289,8 @@ def fresh(node: Node, name: str) -> Input:
     """Return a new input of the kind of ``node``: its stand-in inside a nested trace."""
     stand_in = Input(name, node.shape, node.dtype)
     share(stand_in, node)
+    if (lists := now().lists) is not None:
+        lists.follow(node, stand_in)
     return stand_in
 
 

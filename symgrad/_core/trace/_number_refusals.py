@@ -18,6 +18,7 @@ from ..op import needed, registry
 from ._compiled_calls import compiled_caller, instead_of_compiled
 from ._constants import known_number, known_value
 from ._decisions import decided, decided_mask, undecided, unknown
+from ._lists import ask
 from ._text import example, shown_by_percent
 
 
@@ -128,6 +129,8 @@ class Numberless:
 
     def __bool__(self) -> bool:
         known = known_number(self.node)
+        if self.node.shape:
+            ask(self.node)
         if known is None and sys._getframe(1).f_code.co_name == "f_raise":
             # SciPy asks whether it is nan, and hands it to C code that goes on past an exception.
             self._leaked(*_FLOAT, of_one=True)

@@ -20,9 +20,11 @@ from ._arrays import REFLECTED, declines
 from ._assignment import require_kind
 from ._bind import bind, cast, number
 from ._caught_errors import raise_caught
+from ._clocks import Reading
 from ._decisions import noted_equality
 from ._integers import PYTHONS, beyond, require_power
 from ._labels import labelled
+from ._lists import LISTS_OWN, ask_operator
 from ._number_refusals import Numberless
 
 _POWER = registry.ops["Power"]
@@ -32,10 +34,12 @@ _EQUALITIES = frozenset((registry.ops["Equal"], registry.ops["NotEqual"]))
 
 def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     """Return the operator that is the op ``name``, as a method of traced values."""
-    op = registry.ops[name]
+    op, lists_own = registry.ops[name], name in LISTS_OWN
 
     def method(self: Any, other: Any) -> Any:
         frame = sys._getframe(1)
+        if lists_own and self._node.shape:
+            ask_operator(self._node, other, name)
         node = None if self.weak else _alike(op, self, other, swap, frame)
         if node is None:
             return _applied(op, self, other, swap, frame)
@@ -52,8 +56,14 @@ def _applied(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> An
 
     ``frame``: of the code in which it is written.
     """
+    if op in _EQUALITIES and not value.node.shape and _is_no_number(other):
+        return NotImplemented  # Python asks the other, and is left with whether they are the same
     if isinstance(other, (str, bytes, type(None))) or declines(other):
         return NotImplemented
+    if isinstance(other, (int, float)) and type(other) not in _NUMBERS:
+        other = _as_pythons(op, value, other, swap)
+        if other is NotImplemented:
+            return NotImplemented
     if isinstance(other, (list, tuple)) and (
         value.weak in (float, complex) or (op is _MULTIPLY and _repeats(value))
     ):
@@ -82,6 +92,45 @@ def _applied(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> An
     if made.weak is bool and _asks_identity(frame.f_code):
         return bool(made)
     return made._lying(value, other)
+
+
+#: Types of numbers that have no operators but Python's or NumPy's.
+_NUMBERS = (float, int, bool, np.float64)
+
+#: The methods that Python asks first of the right operand, if its class is a subclass.
+_FIRST = {op: f"__r{name}__" for name, op in REFLECTED.items()} | {
+    "Less": "__gt__", "LessEqual": "__ge__", "Greater": "__lt__", "GreaterEqual": "__le__",
+    "Equal": "__eq__", "NotEqual": "__ne__",
+}  # fmt: skip
+
+
+def _as_pythons(op: Op, value: Any, number: Any, swap: bool) -> Any:
+    """Return a number of a subclass of Python's, as in an enumeration, as one of Python's.
+
+    NotImplemented if its class has the operator itself, and Python asks it before the value's.
+    """
+    if isinstance(number, (Reading, np.generic)):
+        return number
+    for base in type(number).__mro__:
+        if base is int or base is float:
+            return int.__pos__(number) if base is int else float.__pos__(number)
+        if not swap and value.weak in type(number).__mro__ and _FIRST[op.name] in vars(base):
+            return NotImplemented
+    return number
+
+
+#: Methods of what is or becomes a number or an array.
+_OF_NUMBERS = (
+    "__array__", "__array_interface__", "__array_ufunc__", "__buffer__", "__complex__",
+    "__dlpack__", "__float__", "__index__",
+)  # fmt: skip
+
+
+def _is_no_number(other: Any) -> bool:
+    """Return whether an object, such as a member of an enumeration, is neither number nor array."""
+    if isinstance(other, (Numberless, np.ndarray, np.generic, int, float, complex, list, tuple)):
+        return False
+    return not any(name in vars(base) for base in type(other).__mro__ for name in _OF_NUMBERS)
 
 
 #: Operators for which Python raises an error where a program has inf or nan, and what it says.

@@ -7,7 +7,7 @@ the same pattern of sizes (which are 0 or 1, and which are equal to each other).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -127,7 +127,7 @@ class LeafKind(NamedTuple):
     """The kind of one argument leaf.
 
     ``kind`` is "array" (with dtype and size pattern; ``value`` is ``int`` or ``bool`` for one of
-    Python's that is data), "float" (a Python float), "complex"
+    Python's that is data, ``list`` for a list of numbers), "float" (a Python float), "complex"
     (a Python complex), "int" (a Python integer, a size), "generator" (of random numbers, of the
     class ``value``, which is drawn from before the program runs), or "static" (baked in by value).
     Complex arrays and numbers enter a program as real arrays with a last axis of two.
@@ -185,12 +185,14 @@ def signature_of(
     short: bool = False,
     watched: Sequence[Any] = (),
     paths: Callable[[], Sequence[str]] | None = None,
+    listed: Container[int] = (),
 ) -> tuple[Signature, list[int]]:
     """Return the signature of flat arguments and the example's symbolic sizes.
 
     With ``dynamic`` sizes from 2 on are symbols; with ``short``, those of short axes are
     numbers even so (:func:`short_sizes`). ``watched`` are objects whose content is compared
-    otherwise. ``paths`` gives how errors call the leaves.
+    otherwise. ``paths`` gives how errors call the leaves, ``listed`` which of them are lists of
+    numbers.
     """
     classes: dict[int, int] = {}
     fixed = short_sizes(leaves) if short else ()
@@ -206,7 +208,7 @@ def signature_of(
             sizes = leaf.shape
             if dynamic and sizes:
                 sizes = tuple(map(pattern_of, sizes))
-            kinds.append(LeafKind("array", leaf.dtype.char, sizes))
+            kinds.append(LeafKind("array", leaf.dtype.char, sizes, list if k in listed else None))
         elif type(leaf) is float:
             kinds.append(LeafKind("float"))
         elif type(leaf) is complex:
@@ -287,6 +289,7 @@ def make_inputs(
 
     values: list[Any] = []
     inputs: list[Input] = []
+    lists = now().lists
     for number, (leaf, name) in enumerate(zip(signature.leaves, names, strict=True)):
         if leaf.is_complex:
             half = np.float32 if leaf.dtype == "F" else np.float64
@@ -296,7 +299,9 @@ def make_inputs(
         elif leaf.kind == "array":
             node = Input(name, tuple(map(dim, leaf.sizes)), np.dtype(leaf.dtype))
             inputs.append(node)
-            values.append(Traced(node, leaf.value))
+            if lists is not None and leaf.sizes:
+                lists.add(node, leaf.value is list)
+            values.append(Traced(node, None if leaf.value is list else leaf.value))
         elif leaf.kind == "float":
             node = Input(name, (), np.float64)
             inputs.append(node)
@@ -334,27 +339,31 @@ def argument_name(function: Callable[..., Any], key: int | str) -> str:
     return f"{rest}[{key - len(plain)}]" if rest and key >= 0 else str(key)
 
 
-def argument_paths(function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> list[str]:
+def argument_paths(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Any, lists: bool = False
+) -> list[str]:
     """Return how an error calls each leaf of ``(args, kwargs)``: ``params['w'][0]``."""
     keys = [*range(len(args)), *kwargs]
     return [
         path
         for key, value in zip(keys, (*args, *kwargs.values()), strict=True)
-        for path in flatten(value)[1].paths(argument_name(function, key))
+        for path in flatten(value, lists)[1].paths(argument_name(function, key))
     ]
 
 
-def argument_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> list[str]:
-    """Return an identifier for each leaf of ``(args, kwargs)``."""
+def argument_names(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Any, lists: bool = False
+) -> list[str]:
+    """Return an identifier for each leaf of ``(args, kwargs)``, by :func:`flatten`."""
     plain, rest = _positional(function)
     rest = rest or "x"
     single = len(args) == 1 and not plain
     names: list[str] = []
     for k, arg in enumerate(args):
         name = plain[k] if k < len(plain) else rest if single else f"{rest}{k - len(plain)}"
-        names += flatten(arg)[1].names(name)
+        names += flatten(arg, lists)[1].names(name)
     for key, arg in kwargs.items():
-        names += flatten(arg)[1].names(key)
+        names += flatten(arg, lists)[1].names(key)
     unique: dict[str, int] = {}
     for k, name in enumerate(names):
         count = unique.setdefault(name, 0)

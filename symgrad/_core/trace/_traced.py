@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -32,8 +33,10 @@ from ._assignment import (
 )
 from ._attributes import attribute_of
 from ._bind import as_node, bind, bind_nodes, require_bounds
+from ._caught_errors import catching
 from ._constants import known_number
 from ._integers import require_power
+from ._lists import among_lists, ask, ask_kind
 from ._mask_places import Places
 from ._mask_selection import Masked, unmasked
 from ._memory import Stored
@@ -107,6 +110,23 @@ def _kind(value: Traced) -> Any:
     return np.ndarray if node.shape or value.boxed else node.dtype.type
 
 
+def _asked_kind(value: Traced) -> Any:
+    """Return the class of what a traced value stands for to code that asks."""
+    if value._node.shape:
+        ask_kind(value._node)
+    return _kind(value)
+
+
+def _ask_attribute(value: Traced, name: str, frame: FrameType) -> None:
+    """Note that code asks whether there is an attribute that arrays have, and lists have not."""
+    lists = among_lists(value._node)
+    if lists is None:
+        return
+    asked = asks_for(name, frame)
+    if asked and (asked != "name" or catching(frame, AttributeError) is not None):
+        lists.ask(value._node)
+
+
 class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
     """A value of the function being traced; it has a shape and a type but no numbers.
 
@@ -117,7 +137,7 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
 
     __slots__ = ()
     __hash__ = Numberless.__hash__
-    __class__ = stands_for(_kind)
+    __class__ = stands_for(_asked_kind)
 
     def __symgrad_places__(self, function: Callable[..., Any]) -> Any:
         return Places.given_by(function, self)
@@ -145,6 +165,10 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
             read = self._writes.read(region[0])
         if read is None:
             found = getitem(self, index)
+            if region[1] and (lists := now().lists) is not None:
+                lists.follow(self._node, found._node)  # a slice or a row
+                if found is self and self._node in lists:  # x[:], of which a list makes a copy
+                    lists.ask(self._node)
             return found._see(self) if _is_view(index, region[1]) else found
         part = Traced(read)
         part = part if read.shape == region[1] else RESHAPE(part, shape=region[1])
@@ -157,6 +181,8 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
         return part
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if self._view is not None:
+            ask(self._node)  # a slice of a list is a copy
         index = known_index(index)
         region = basic_region(self._shape, index)
         if region is None:
@@ -212,6 +238,8 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
         """The shape; symbolic sizes compute like integers."""
         if self.weak is not None and asks_for("shape", sys._getframe(1)):
             raise absent(self.weak, "shape")
+        if self._node.shape:
+            _ask_attribute(self, "shape", sys._getframe(1))
         return tuple(map(as_size, self._shape))
 
     @shape.setter
@@ -225,6 +253,8 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
         """The element type, which no assignment changes."""
         if self.weak is not None and asks_for("dtype", sys._getframe(1)):
             raise absent(self.weak, "dtype")
+        if self._node.shape:
+            _ask_attribute(self, "dtype", sys._getframe(1))
         return self._node.dtype
 
     @property
@@ -232,6 +262,8 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
         """The number of axes."""
         if self.weak is not None and asks_for("ndim", sys._getframe(1)):
             raise absent(self.weak, "ndim")
+        if self._node.shape:
+            _ask_attribute(self, "ndim", sys._getframe(1))
         return len(self._shape)
 
     @property
@@ -239,6 +271,8 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
         """The number of elements."""
         if self.weak is not None and asks_for("size", sys._getframe(1)):
             raise absent(self.weak, "size")
+        if self._node.shape:
+            _ask_attribute(self, "size", sys._getframe(1))
         return as_size(dim_product(self._shape))
 
     @property
@@ -260,6 +294,8 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
     def __getattr__(self, name: str) -> Any:
         asked = asks_for(name, sys._getframe(1))
         if asked:
+            if self._node.shape:
+                ask(self._node)
             return attribute_of(self, _kind(self), name, asked)
         raise AttributeError(f"a traced value has no attribute {name!r}")
 
@@ -331,7 +367,7 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
 
 add_operators(Traced, binary)
 add_augmented(Traced)
-show_as(Traced, _kind, "shape", "dtype", "ndim", "size")
+show_as(Traced, _kind, "shape", "dtype", "ndim", "size", shown=_ask_attribute)
 
 
 def as_traced(value: Any) -> Traced:

@@ -151,8 +151,10 @@ def is_number_list(value: Any, depth: int = 1) -> bool:
     )
 
 
-def flatten(value: Any) -> tuple[list[Any], Tree]:
+def flatten(value: Any, lists: bool = False) -> tuple[list[Any], Tree]:
     """Return the leaves of ``value`` and its structure.
+
+    Lists of numbers are arrays, and leaves; with ``lists`` they are taken apart as tuples are.
 
     Raises
     ------
@@ -160,7 +162,7 @@ def flatten(value: Any) -> tuple[list[Any], Tree]:
         If containers are nested more than :data:`DEEPEST` deep; one that contains itself is.
     """
     leaves: list[Any] = []
-    return leaves, _flatten(value, leaves, 0)
+    return leaves, _flatten(value, leaves, 0, lists)
 
 
 def refuse_depth(depth: int, kind: type) -> None:
@@ -173,26 +175,28 @@ def refuse_depth(depth: int, kind: type) -> None:
         )
 
 
-def _flatten(value: Any, leaves: list[Any], depth: int) -> Tree:
+def _flatten(value: Any, leaves: list[Any], depth: int, lists: bool = False) -> Tree:
     kind = type(value)
     if depth > DEEPEST + AROUND:
         refuse_depth(depth, kind)
     depth += 1
     if kind is tuple:
-        return Tree("tuple", None, tuple(_flatten(v, leaves, depth) for v in value))
-    if kind is list and not is_number_list(value):
-        return Tree("list", None, tuple(_flatten(v, leaves, depth) for v in value))
+        return Tree("tuple", None, tuple(_flatten(v, leaves, depth, lists) for v in value))
+    if kind is list and (lists or not is_number_list(value)):
+        return Tree("list", None, tuple(_flatten(v, leaves, depth, lists) for v in value))
     if isinstance(value, dict):
         keys = tuple(value)
         # A defaultdict is made from its factory first.
         made = (kind, value.default_factory) if isinstance(value, defaultdict) else (kind,)
-        return Tree("dict", (*made, keys), tuple(_flatten(value[k], leaves, depth) for k in keys))
+        return Tree(
+            "dict", (*made, keys), tuple(_flatten(value[k], leaves, depth, lists) for k in keys)
+        )
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        inner = tuple(_flatten(v, leaves, depth) for v in value)
+        inner = tuple(_flatten(v, leaves, depth, lists) for v in value)
         return Tree("namedtuple", (kind, kind._fields), inner)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = tuple(f.name for f in dataclasses.fields(value))
-        inner = tuple(_flatten(getattr(value, n), leaves, depth) for n in names)
+        inner = tuple(_flatten(getattr(value, n), leaves, depth, lists) for n in names)
         return Tree("dataclass", (kind, names), inner)
     if isinstance(value, Pair):
         leaves += (value.real, value.imag)  # type: ignore[attr-defined]
