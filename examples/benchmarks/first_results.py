@@ -217,8 +217,12 @@ def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="parts of programs' names; default: all")
-    parser.add_argument("--jax", default=os.environ.get("JAX_PYTHON"), metavar="PYTHON",
-                        help="an interpreter with JAX; default: JAX_PYTHON, or this one")  # fmt: skip
+    parser.add_argument(
+        "--jax",
+        default=os.environ.get("JAX_PYTHON"),
+        metavar="PYTHON",
+        help="an interpreter with JAX; default: JAX_PYTHON, or this one",
+    )
     parser.add_argument("--only", choices=("symgrad", "jax"), help="one of the two")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
     parser.add_argument("--stage", choices=STAGES, help=argparse.SUPPRESS)
