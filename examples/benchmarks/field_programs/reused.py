@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
 from .program import Program
 
-sys.path.append(str(Path(__file__).parents[2] / "first_try"))
+FIRST_TRY = Path(__file__).parents[2] / "first_try"
 
-from tasks import (  # noqa: E402
-    dynamics,
-    filters,
-    finance,
-    gaussian_process,
-    likelihoods,
-    mechanics,
-    molecules,
-)
+
+def copied(name: str) -> ModuleType:
+    """Load a module of tasks as one of this package, whose data may change."""
+    spec = importlib.util.spec_from_file_location(
+        f"{__package__}.first_try_{name}", FIRST_TRY / "tasks" / f"{name}.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(FIRST_TRY))  # they import ``task``
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(FIRST_TRY))
+    return module
+
+
+dynamics = copied("dynamics")
+filters = copied("filters")
+finance = copied("finance")
+gaussian_process = copied("gaussian_process")
+likelihoods = copied("likelihoods")
+mechanics = copied("mechanics")
+molecules = copied("molecules")
 
 
 def track(n):
