@@ -497,17 +497,17 @@ class Captures:
         return True
 
     def can_roll(self) -> bool:
-        """Tell whether Python's loops may be tried as loops of the program."""
+        """Tell whether Python's loops and branches may be tried as those of the program."""
         return self.way.rolled is False
 
     def roll(self) -> None:
-        """Trace with loops of the program for Python's loops, if that can be tried."""
+        """Trace with loops and branches of the program for Python's, if that can be tried."""
         function = self._root
         possible = provided("following").called(function) is not function
         self.take(self.way._replace(rolled=True if possible else None))
 
     def unroll(self) -> bool:
-        """Trace with Python's own loops again; False if that is how it was traced."""
+        """Trace with Python's own control flow again; False if that is how it was traced."""
         if not self.way.rolled:
             return False
         self.take(self.way._replace(rolled=None))

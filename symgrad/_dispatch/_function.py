@@ -138,7 +138,8 @@ class Function(Foreign, Travels, Generic[P, R]):
                 "not by its class"
             )
         self._body = body
-        #: Whether long loops of Python's may be loops of the program.
+        #: Whether Python's loops and branches may be the program's, where loops are long or
+        #: values decide in many ways.
         self._loops = loops and rounding is None
         #: Of an error of tracing a batch: what computes its examples one by one, or raises it.
         self._otherwise = otherwise
@@ -438,8 +439,12 @@ class Function(Foreign, Travels, Generic[P, R]):
                 return known, given
             if not fixed and self._kinds.numbered(given.signature) and captures.by_sizes():
                 continue
-            if len(self._kinds.paths(given.signature)) >= MANY - 1 and captures.by_values(reading):
-                continue
+            if len(self._kinds.paths(given.signature)) >= MANY - 1:
+                if captures.by_values(reading):
+                    continue
+                if self._loops and is_on("long loops") and captures.can_roll():  # one for all
+                    captures.roll()
+                    continue
             try:
                 said: list[tuple[str, type[Warning]]] = Unsaid() if captures.way.rolled else []
                 doing = f"tracing {getattr(self, '__name__', 'a function')}"

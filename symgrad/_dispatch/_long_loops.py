@@ -4,7 +4,8 @@ Python executes a loop while it is traced, and each step is written out. That is
 where loops are short, and makes a program of 10,000 steps one of some 100,000 operations. So
 a trace that has made ``MOST`` operations while a loop of the user's is running ends there. The
 function is traced again with its loops as loops of the program, as by ``control_flow=True``. If
-that raises an error, or warns, Python's loops are traced to their end after all.
+that raises an error, or warns, Python's loops are traced to their end after all. A function that
+has decided by values in several ways is traced so, too, in place of one more path.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def as_node(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         kind = weak_type(value)
         if type(value) is not kind:
-            value = int.__pos__(value) if kind is int else float.__pos__(value)
+            value = int.__pos__(value) if isinstance(value, int) else float.__pos__(value)
         return Literal(value, dtype or WEAK[kind])
     if (array := held(value)) is not value:
         return as_node(array, dtype)

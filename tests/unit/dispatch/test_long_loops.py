@@ -195,6 +195,100 @@ def test_all_transformations(ask: Callable[..., Any], monkeypatch: pytest.Monkey
         np.testing.assert_allclose(a, b, rtol=1e-11)
 
 
+# ---------------------------------------------------------------- decisions in many ways
+
+
+def picard(x: Any) -> Any:
+    y = x
+    for _ in range(30):
+        z = np.cos(0.3 * y) + 0.1 * x
+        close = abs(z - y) < 1e-3
+        y = z
+        if close:
+            break
+    return y * x
+
+
+def counted_steps(x: Any) -> Any:
+    n = 0
+    while x < 40.0:
+        x = 1.5 * x
+        n += 1
+    return x / (n + 1)
+
+
+def pieces(x: Any) -> Any:
+    if x < 1.0:
+        return x**2
+    if x < 2.0:
+        return 2 * x - 1
+    if x < 3.0:
+        return np.sin(x)
+    if x < 4.0:
+        return np.exp(-x)
+    return -x
+
+
+def by_a_helper(x: Any) -> Any:
+    return sum(pieces(x - k) for k in range(3))
+
+
+@pytest.mark.parametrize("f", [picard, counted_steps, pieces, by_a_helper])
+def test_decisions_in_many_ways_are_one_trace(f: Callable[..., Any]) -> None:
+    """After four paths the rest is one trace, whatever the values decide."""
+    g = sg.value_and_grad(f)
+    for x in (0.02, 0.9, 1.7, 2.2, 3.3, 4.4, 5.5, 8.1, 20.3, 0.4, 0.003, 30.7):
+        value, slope = g(x)
+        np.testing.assert_allclose(value, f(x), rtol=1e-12)
+        h = 1e-5
+        rough, fine = ((f(x + s) - f(x - s)) / (2 * s) for s in (h, h / 2))
+        np.testing.assert_allclose(slope, (4 * fine - rough) / 3, rtol=1e-5, atol=1e-7)
+    assert g.traces <= 5
+    assert way_of(g) is (g.traces == 5)
+
+
+def test_errors_under_a_condition_are_raised_where_python_raises_them() -> None:
+    def checked(x: Any) -> Any:
+        if x > 90:
+            raise ValueError("too large")
+        n = 0
+        while x > 1.0:
+            x = 0.5 * x
+            n += 1
+        return x * n
+
+    g = sg.grad(checked)
+    for k in (0, 1, 2):
+        assert g(1.5 * 2**k) == (k + 1) / 2 ** (k + 1)
+    with pytest.raises(ValueError, match="too large"):
+        g(100.0)
+    for k in (3, 4, 5, 2):
+        assert g(1.5 * 2**k) == (k + 1) / 2 ** (k + 1)
+    assert (g.traces, way_of(g)) == (5, True)
+
+
+def test_decisions_that_the_program_cannot_make_are_paths() -> None:
+    def collected(x: Any) -> Any:
+        parts = []
+        while x > 1.0:
+            x = 0.5 * x
+            parts.append(x)
+        return sum(parts)
+
+    g = sg.grad(collected)
+    for k in (0, 1, 2, 3, 4, 1):
+        assert g(1.5 * 2**k) == 1 - 0.5 ** (k + 1)
+    assert g.traces == 5
+
+
+def test_decisions_of_few_ways_stay_straight_code() -> None:
+    g = sg.grad(pieces)
+    for x in (0.5, 1.5, 2.5, 3.5, 0.6, 1.6):
+        g(x)
+    assert (g.traces, way_of(g)) == (4, False)
+    assert "cond" not in str(g.program(0.5))
+
+
 def test_errors_are_pythons() -> None:
     def checked(x: Any) -> Any:
         for _ in range(60):
