@@ -17,7 +17,7 @@ from ...errors import ArgumentError
 #: What each makes faster; without it the other way is taken. In the order of the pipeline.
 SWITCHES = {
     "recall": "kernels on disk are found by the function's graph, before a derivative is taken",
-    "long loops": "long loops and many branches of the user's are loops and branches of the program",
+    "long loops": "the user's long loops and many branches are those of the program",
     "simplify": "steps of derivatives and batches are simplified as they are made",
     "arrays": "numbers that Python has computed one by one become arrays",
     "roll": "steps that Python has written out become loops again",
