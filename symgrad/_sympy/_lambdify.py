@@ -62,7 +62,7 @@ def lambdify(
         result has, too. None is its result.
     modules:
         ``"numpy"``, ``"scipy"``, ``"math"``, a dict or module, or a list of them; first ones win.
-        A dict has functions, for those that SymPy does not know or in the place of its own, and
+        A dict has functions, for those that SymPy does not know or in the place of SymPy's, and
         numbers, for constants or symbols. Modules that compute with something else than doubles
         are refused.
     printer:

@@ -30,7 +30,7 @@ def solve_bvp(given: dict[str, Any]) -> Any:
     Parameters
     ----------
     fun, bc:
-        ``fun(x, y)`` or ``fun(x, y, p)`` returns slopes of shape (n, m), as y has; ``bc(ya, yb)``
+        ``fun(x, y)`` or ``fun(x, y, p)`` returns derivatives of shape (n, m), as y has; ``bc(ya, yb)``
         or ``bc(ya, yb, p)`` what is zero, of shape (n + k,).
     x, y, p:
         Where a solution is looked for: the mesh, shape (m,), the states there, shape (n, m), and

@@ -124,7 +124,7 @@ def sawtooth(t: Any, width: Any = 1) -> Any:
 
 @replaces(scipy.signal.square)
 def square(t: Any, duty: Any = 0.5) -> Any:
-    """Wave of 1 and -1, as ``scipy.signal.square``; its slope is zero."""
+    """Wave of 1 and -1, as ``scipy.signal.square``; its derivative is zero."""
     t, duty = floats(t), floats(duty)
     up = t % (2 * math.pi) < duty * (2 * math.pi)
     return np.where((duty > 1) | (duty < 0), np.nan, np.where(up, 1.0, -1.0))

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def replaces(original: Function, *, empty: bool = True) -> Callable[[Function], Function]:
-    """Have a function stand for one of SciPy's, which still computes with plain arrays.
+    """Have a function stand for SciPy's, which still computes with plain arrays.
 
     A traced array of no elements is as good as a plain one: nothing of it is unknown, and nothing
     depends on it. So SciPy says what becomes of it, errors included, if all else is known. Not if

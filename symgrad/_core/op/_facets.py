@@ -263,7 +263,7 @@ class Zeros(Facet):
     Parameters
     ----------
     where:
-        ``where(*masks)``: truth values, as those of the operands, of which None is everywhere; an
+        ``where(*masks)``: booleans, as those of the operands, of which None is everywhere; an
         operand that is no real number is given itself. None: nothing is known.
     """
 

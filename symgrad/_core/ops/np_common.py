@@ -35,7 +35,7 @@ def as_array(value: Any, dtype: Any = None) -> Any:
     """Return an operand with NumPy's ``asarray``; traced values and lists of them stay traced.
 
     A Python number becomes an array and is no longer weak in type promotion, as in NumPy. One
-    that is whole, and each whole number in a list, has to fit the type that is given.
+    that is whole, and each integer in a list, has to fit the type that is given.
     """
     if isinstance(value, Size):
         value = Size.lift(value)

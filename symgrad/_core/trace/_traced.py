@@ -130,9 +130,9 @@ def _ask_attribute(value: Traced, name: str, frame: FrameType) -> None:
 class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
     """A value of the function being traced; it has a shape and a type but no numbers.
 
-    NumPy functions, operators and array methods work on it and extend the graph. What
-    needs a number (``if``, ``float``, ``math.sin``) raises :class:`TraceError`. Arrays can be
-    assigned to: see ``_memory``.
+    NumPy functions, operators and array methods work on it and extend the graph.
+    Functions that need a number (``if``, ``float``, ``math.sin``) raise :class:`TraceError`.
+    Arrays can be assigned to: see ``_memory``.
     """
 
     __slots__ = ()

@@ -159,7 +159,7 @@ def offering(
     module:
         The other module.
     own:
-        What the module itself defines, by name.
+        The module's definitions, by name.
     why:
         Why functions that the registry does not know refuse traced values, by their names.
     of_lists:
