@@ -62,8 +62,8 @@ def lambdify(
         result has, too. None is its result.
     modules:
         ``"numpy"``, ``"scipy"``, ``"math"``, a dict or module, or a list of them; first ones win.
-        A dict has functions, for those that SymPy does not know or in the place of SymPy's, and
-        numbers, for constants or symbols. Modules that compute with something else than doubles
+        A dict has functions, which come before SymPy's own, and numbers, for constants or
+        symbols. Modules that compute with something else than doubles
         are refused.
     printer:
         Refused: no text is written. To give a function its meaning, use ``modules``.

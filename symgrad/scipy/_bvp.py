@@ -30,8 +30,8 @@ def solve_bvp(given: dict[str, Any]) -> Any:
     Parameters
     ----------
     fun, bc:
-        ``fun(x, y)`` or ``fun(x, y, p)`` returns derivatives of shape (n, m), as y has; ``bc(ya, yb)``
-        or ``bc(ya, yb, p)`` what is zero, of shape (n + k,).
+        ``fun(x, y)`` or ``fun(x, y, p)`` returns derivatives of shape (n, m), as y has;
+        ``bc(ya, yb)`` or ``bc(ya, yb, p)`` returns residuals of shape (n + k,).
     x, y, p:
         Where a solution is looked for: the mesh, shape (m,), the states there, shape (n, m), and
         the unknown parameters, shape (k,).
