@@ -62,11 +62,11 @@ class Clock:
         stage = "" if self.stage == self.doing else f", and is at the stage {self.stage!r}"
         text = f"{self.doing} takes more than {int(seconds)} s{stage}. "
         line, count, total = self.busiest()
-        if line is not None:
-            text += f"{count:,} of {total:,} operations come of {line}. "
+        if line is None:
+            return f"{text}sg.show(f, ..., timings=True) has the seconds of each stage"
         return (
-            f"{text}Loops that Python writes out make long programs: sg.fori_loop, sg.scan or "
-            "compile(f, control_flow=True) keep them short"
+            f"{text}{count:,} of {total:,} operations come of {line}. If Python writes a loop out "
+            "there, sg.fori_loop, sg.scan or compile(f, control_flow=True) keep the program short"
         )
 
     def busiest(self) -> tuple[Where | None, int, int]:
