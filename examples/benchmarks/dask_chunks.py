@@ -33,7 +33,6 @@ from dask._task_spec import Task, TaskRef  # noqa: E402
 from dask.delayed import Delayed  # noqa: E402
 from dask.highlevelgraph import HighLevelGraph  # noqa: E402
 from distributed import Client, LocalCluster  # noqa: E402
-from stamps import stamp  # noqa: E402
 
 import symgrad.dask as sgd  # noqa: E402
 
@@ -147,6 +146,9 @@ def main() -> None:
     for workers in (1, 2, 10, 100, 1000):
         cells = "".join(f"{model(p, 1000, workers, task):>10.2f}" for p in (10, 1_000_000))
         print(f"{workers:>8}{cells}")
+    sys.path.append(str(HERE))
+    from stamps import stamp
+
     print(f"\n{stamp()}")
 
 

@@ -40,6 +40,9 @@ sys.path.insert(0, str(FOLDER))
 #: A first call above this is counted in the summary.
 LATE = 6.0
 
+#: Programs of ``--quick``.
+FEW = ("arma", "hodgkin_huxley")
+
 #: Seconds of the wall clock that a process may take.
 LIMIT = 900
 
@@ -225,6 +228,7 @@ def main() -> int:
     )
     parser.add_argument("--only", choices=("symgrad", "jax"), help="one of the two")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    parser.add_argument("--quick", action="store_true", help="two programs only")
     parser.add_argument("--stage", choices=STAGES, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.stage:
@@ -232,8 +236,9 @@ def main() -> int:
         return 0
     from field_programs import programs
 
+    names = [*given.names, *(FEW if given.quick else ())]
     chosen = {n: p for n, p in programs().items()
-              if not given.names or any(part in n for part in given.names)}  # fmt: skip
+              if not names or any(part in n for part in names)}  # fmt: skip
     jax = given.jax or sys.executable
     missing = subprocess.run([jax, "-c", "import jax"], capture_output=True, check=False).returncode
     forms = jax_names() if not missing and given.only != "symgrad" else set()
