@@ -58,6 +58,7 @@ BY_NAME = {
     "_core/trace/_complex.py": "casts to complex types; complex arrays that lie as pairs",
     "_core/trace/_complex_ops.py": "casts to complex types",
     "_core/trace/_operators.py": "powers of whole numbers: what NumPy refuses",
+    "_core/trace/_lists.py": "operators that Python's lists have, too",
     "_core/trace/_memory.py": "views that are slices can be written through at once",
     "_core/trace/_traced.py": "operators, conversions; what is read of written slices",
     "_core/trace/_views.py": "assignment through views: the inverse of each",
