@@ -169,4 +169,4 @@ def test_who_waits_is_told(there: bool, monkeypatch: pytest.MonkeyPatch) -> None
 
     assert sg.compile(slow)(3.0) == 9.0
     assert ("tracing slow takes more than 2 s" in said.getvalue()) == there
-    assert ("sg.fori_loop" in said.getvalue()) == there
+    assert ("timings=True" in said.getvalue()) == there
