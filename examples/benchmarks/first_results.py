@@ -157,7 +157,7 @@ STAGES = {"cold": measure, "warm": measure_warm, "jax": measure_jax}
 
 
 def run(stage: str, name: str, cache: str, python: str) -> dict[str, Any]:
-    """Run a stage in a process of its own and return what it prints."""
+    """Run a stage in a new process and return its output."""
     one = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
     environment = os.environ | dict.fromkeys(one, "1") | {"SYMGRAD_CACHE_DIR": cache}
     command = [python, str(Path(__file__).resolve()), name, "--stage", stage]

@@ -80,7 +80,7 @@ def join(roots: Roots) -> Roots:
     return Roots(roots.outputs, all_of(roots.conditions))
 
 
-def simplify(roots: Roots) -> Roots:
+def apply_rules(roots: Roots) -> Roots:
     """Apply the rules to the whole graph."""
     return each(rewrite)(roots) if is_on("rewrite") else roots
 
@@ -91,7 +91,7 @@ SIMPLIFYING = (
     Pass("roll", "Rolled: what Python has written out is loops", each(rerolled)),
     Pass("one body", "Shared: loops equal but for numbers have one body", each(with_one_body)),
     Pass("join", "Joined: neighbouring conditions are one", join),
-    Pass("rewrite", "Rewritten", simplify),
+    Pass("rewrite", "Rewritten", apply_rules),
     Pass("tidy", "Tidied: loops and branches without what nobody uses", each(tidy)),
 )
 

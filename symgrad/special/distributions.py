@@ -49,6 +49,12 @@ def shown(name: str, *families: str) -> Callable[..., Any]:
     return reading
 
 
+#: Shapes, and distances from the ends, below which terms of derivatives cancel that are computed
+#: by the derivative of the density's logarithm.
+NEAR_ZERO, NEAR_END = 0.1, 0.01
+#: Sums of shapes for which the beta function is far above the least double.
+LARGE = 200.0
+
 # ---------------------------------------------------------------- gamma distribution
 
 
@@ -65,10 +71,10 @@ def _gamma_partials(y: Any, a: Any, x: Any, slope: int = 0) -> Any:
     by_a, by_x = np.log(x) - sc.psi(a), (a - 1 - x) / x
     if slope == 1:
         twice, mixed = y * by_a - f * polygamma(1, a), y * by_x + f / x
-        twice = np.where(a < 0.1, _gamma_near_zero(a, x), twice)
-        return twice, np.where(x < 0.01, _gamma_mixed_near_end(a, x, by_a), mixed)
+        twice = np.where(a < NEAR_ZERO, _gamma_near_zero(a, x), twice)
+        return twice, np.where(x < NEAR_END, _gamma_mixed_near_end(a, x, by_a), mixed)
     again = y * by_x - f * ((a - 1) / (x * x))
-    return y * by_a + f / x, np.where(x < 0.01, _gamma_near_end(a, x), again)
+    return y * by_a + f / x, np.where(x < NEAR_END, _gamma_near_end(a, x), again)
 
 
 def _gamma_near_end(a: Any, x: Any) -> Any:
@@ -79,14 +85,14 @@ def _gamma_near_end(a: Any, x: Any) -> Any:
 
 
 def _gamma_mixed_near_end(a: Any, x: Any, by_a: Any) -> Any:
-    """The derivative by a and x of the gamma density, of which derivatives by x do not cancel."""
+    """The mixed derivative of the gamma density, near an end of x."""
     less = a - 1.0
     first, inverse = falling_power(x, less, 1), x ** (less - 1.0)
     return ((first - x**less) * by_a + inverse) * np.exp(-x) * sc.rgamma(a)
 
 
 def _gamma_near_zero(a: Any, x: Any) -> Any:
-    """The second derivative by a of the gamma density, by 1/gamma(a), which has no poles."""
+    """The second derivative of the gamma density with respect to a; 1/gamma(a) has no poles."""
     log = np.log(x)
     factor = log * (log * sc.rgamma(a) + 2.0 * RGAMMA_SLOPE(a)) + RGAMMA_SLOPE(a, order=1)
     return x ** (a - 1.0) * np.exp(-x) * factor
@@ -156,7 +162,8 @@ def _beta_partials(y: Any, a: Any, b: Any, x: Any, slope: int = 0) -> Any:
         (1 / x, -1 / (1 - x), -(a - 1) / (x * x) - (b - 1) / np.square(1 - x)),
     )[slope - 1]  # fmt: skip
     found = [y * own[k] + f * second[k] for k in range(3)]
-    near = (x < 0.01) | (x > 0.99)
+    # The beta function of large shapes underflows, and with it what would be divided by it.
+    near = ((x < NEAR_END) | (x > 1.0 - NEAR_END)) & (a + b < LARGE)
     if slope == 3:
         found[2] = np.where(near, _beta_near_ends(a, b, x), found[2])
         return tuple(found)
@@ -165,12 +172,12 @@ def _beta_partials(y: Any, a: Any, b: Any, x: Any, slope: int = 0) -> Any:
         twice = _beta_near_zero(a, b, x, 1.0 - x, np.log(x))
     else:
         twice = _beta_near_zero(b, a, 1.0 - x, x, np.log1p(-x))
-    found[slope - 1] = np.where((a, b)[slope - 1] < 0.1, twice, found[slope - 1])
+    found[slope - 1] = np.where((a, b)[slope - 1] < NEAR_ZERO, twice, found[slope - 1])
     return tuple(found)
 
 
 def _beta_near_zero(a: Any, b: Any, x: Any, y: Any, logarithm: Any) -> Any:
-    """The second derivative by a of ``x**(a - 1)*y**(b - 1)/beta(a, b)``, also close to a = 0.
+    """The second derivative of the beta density with respect to a, also close to a = 0; y = 1 - x.
 
     It is ``a*b/(a + b)`` times what is regular there.
     """
@@ -183,13 +190,10 @@ def _beta_near_zero(a: Any, b: Any, x: Any, y: Any, logarithm: Any) -> Any:
 
 
 def _beta_mixed_near_ends(a: Any, b: Any, x: Any, score: Any, slope: int) -> Any:
-    """The derivative by a shape and x of the beta density, as :func:`_beta_near_ends`."""
-    low, high = 1.0 - x, b - 1.0
-    first = falling_power(x, a - 1.0, 1) * low**high - x ** (a - 1.0) * falling_power(low, high, 1)
-    if slope == 1:
-        change = x ** (a - 2.0) * low**high
-    else:
-        change = -(x ** (a - 1.0)) * low ** (high - 1.0)
+    """The derivative of the beta density with respect to a shape and x, near an end of x."""
+    y, p, q = 1.0 - x, a - 1.0, b - 1.0
+    first = falling_power(x, p, 1) * y**q - x**p * falling_power(y, q, 1)
+    change = x ** (p - 1.0) * y**q if slope == 1 else -(x**p) * y ** (q - 1.0)
     return (first * score + change) / sc.beta(a, b)
 
 
@@ -236,7 +240,7 @@ def _t_partials(y: Any, v: Any, t: Any, slope: int = 0) -> Any:
     if slope == 1:
         again = square * (square * v - square - 2 * v) / np.square(v * whole)
         twice = y * by_v + 0.5 * f * (DIGAMMA_HALF(v, order=1) + again)
-        return np.where(v < 0.1, _t_near_zero(f, v, square), twice), y * by_t + f * both
+        return np.where(v < NEAR_ZERO, _t_near_zero(f, v, square), twice), y * by_t + f * both
     return y * by_v + f * both, y * by_t - f * ((v + 1) * (v - square) / np.square(whole))
 
 

@@ -1,4 +1,4 @@
-"""Tasks of ``examples/first_try`` at two lengths: what they read besides arguments grows with n."""
+"""Tasks of ``examples/first_try`` at two lengths: the data that they capture grow with n."""
 
 from __future__ import annotations
 

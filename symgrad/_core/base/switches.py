@@ -2,8 +2,8 @@
 
 Where a result is wrong, one of them is the first suspect. ``SYMGRAD_WITHOUT`` names those that a
 process leaves out, by commas, and ``symgrad bisect`` finds the one without which a script passes,
-as LLVM's ``-opt-bisect-limit`` does for its passes. What remains is slower, and right: answers may
-differ by rounding, since another order of operations rounds differently.
+as LLVM's ``-opt-bisect-limit`` does for its passes. A process without them is slower, and right:
+answers may differ by rounding, since another order of operations rounds differently.
 """
 
 from __future__ import annotations

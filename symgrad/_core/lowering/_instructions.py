@@ -14,22 +14,10 @@ from typing import NamedTuple
 from ...errors import CheckError
 
 #: Instructions that give a value of another type than their operand's.
-CASTS = frozenset(
-    [
-        "trunc",
-        "zext",
-        "sext",
-        "fptrunc",
-        "fpext",
-        "fptosi",
-        "fptoui",
-        "sitofp",
-        "uitofp",
-        "bitcast",
-        "ptrtoint",
-        "inttoptr",
-    ]
-)
+CASTS = frozenset((
+    "trunc", "zext", "sext", "fptrunc", "fpext", "fptosi", "fptoui", "sitofp", "uitofp", "bitcast",
+    "ptrtoint", "inttoptr",
+))  # fmt: skip
 
 #: Instructions that end a block.
 ENDS = frozenset(("br", "ret", "switch"))
