@@ -29,8 +29,8 @@ def parse(text: str, *, symbols: Symbols = None) -> sp.Expr:
 
     Text is read as mathematics over the real numbers, with Python's operators and
     precedence: ``+ - * / **``, comparisons and ``& | ~`` inside ``where`` and ``Piecewise``,
-    and the functions that NumPy, SymPy, SciPy and ``math`` have in common, under any of their
-    names (``arctan`` or ``atan``; the full list: ``symgrad._parse._vocabulary``).
+    and the functions of NumPy, SymPy, SciPy and ``math``, under any of their names (``arctan``
+    or ``atan``, ``besselj`` or ``jv``; the full list: ``symgrad._parse._vocabulary``).
 
     - A name becomes a real symbol. ``pi`` and ``E`` (as SymPy prints it) are the constants;
       ``e`` is an ordinary name, since models use it for error, charge, eccentricity: write
@@ -43,7 +43,13 @@ def parse(text: str, *, symbols: Symbols = None) -> sp.Expr:
       ``9**9**9``, ``1/0`` and ``sqrt(-2)`` are refused, before they are evaluated.
     - Constants are kept exact while they are short (``1/3``, ``sqrt(2)``, ``sin(1)``), and
       become doubles when not (``exp(100)``, ``loggamma(10**6)``).
-    - SymPy's ordinary evaluation applies: like terms are collected, ``x/x`` is 1.
+    - ``Sum(f, (k, a, b))``, ``Product(f, (k, a, b))`` and ``Integral(f, (t, a, b))`` bind the name
+      in their limits. They are not evaluated: their compiled form is a loop, and a quadrature. A
+      sum has at most 1,000,000 terms; one of numbers alone 1,000, which are added at once.
+    - The name of a special function is a function where it is called, and a symbol elsewhere:
+      ``beta*x`` and ``beta(2, x)``.
+    - SymPy's ordinary evaluation applies, except for special functions: like terms are
+      collected, ``x/x`` is 1.
 
     Parameters
     ----------
@@ -68,6 +74,8 @@ def parse(text: str, *, symbols: Symbols = None) -> sp.Expr:
     --------
     >>> parse("b1*exp(-x/2) + 0.5")
     b1*exp(-x/2) + 0.5
+    >>> parse("Sum(c**k*besselj(k, x), (k, 0, n))")
+    Sum(c**k*besselj(k, x), (k, 0, n))
     >>> parse("x.real")
     Traceback (most recent call last):
     symgrad.errors.ParseError: attributes are refused in a formula

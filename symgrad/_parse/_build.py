@@ -13,8 +13,8 @@ from __future__ import annotations
 import ast
 import difflib
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import sympy as sp
@@ -23,16 +23,18 @@ from sympy.logic.boolalg import BooleanAtom, BooleanFunction
 from ..errors import ParseError
 from ._limits import (
     MAX_CONSTANT_NODES,
+    MAX_CONSTANT_TERMS,
     MAX_POWER_BITS,
     MAX_ROOT_BITS,
     MAX_ROOTS_BITS,
+    MAX_TERMS,
     TooLargeError,
     check,
     power_bits,
     roots_bits,
 )
 from ._scan import MAX_DEPTH
-from ._vocabulary import FUNCTIONS, SPECIAL, Names
+from ._vocabulary import BINDING, FUNCTIONS, SPECIAL, Names
 
 Real: TypeAlias = tuple[sp.Expr, float | None]
 
@@ -41,12 +43,25 @@ Real: TypeAlias = tuple[sp.Expr, float | None]
 class Value:
     """The meaning of a node: SymPy's, and the double if no name occurs in it.
 
-    ``pair`` is set for the ``(value, condition)`` entries of Piecewise only.
+    ``pair`` is set for the ``(value, condition)`` entries of Piecewise only. ``terms`` counts
+    those of the largest sum in it, as far as limits are numbers.
     """
 
     meaning: sp.Basic
     number: float | None = None
     pair: tuple[Value, ...] = ()
+    terms: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """``(k, lower, upper)`` of a sum, a product or an integral; an infinite end is SymPy's."""
+
+    name: str
+    ends: tuple[ast.expr | sp.Expr, ast.expr | sp.Expr]
+
+
+Scope: TypeAlias = Mapping[str, sp.Expr]
 
 
 def finite(number: complex | None) -> float | None:
@@ -127,6 +142,14 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[sp.Expr, sp.Expr], sp.Basic]] = {
     ast.NotEq: sp.Ne,
 }
 
+_RELATIONS = {"Eq": sp.Eq, "Ne": sp.Ne, "Lt": sp.Lt, "Le": sp.Le, "Gt": sp.Gt, "Ge": sp.Ge}
+#: Names that mean one function to SymPy and another to NumPy or SciPy.
+_AMBIGUOUS = {
+    "jn": ["besselj (SciPy's jn)", "sqrt(pi/(2*x))*besselj(n + 1/2, x) (SymPy's)"],
+    "yn": ["bessely (SciPy's yn)", "sqrt(pi/(2*x))*bessely(n + 1/2, x) (SymPy's)"],
+    "sinc": ["sin(x)/x (SymPy's)", "sin(pi*x)/(pi*x) (NumPy's)"],
+}
+
 Refuse = Callable[[str, int], ParseError]
 
 
@@ -154,24 +177,33 @@ class _Builder:
     def __init__(self, names: Names, refuse: Refuse):
         self.names = names
         self.refuse = refuse
+        #: What the sums around a node bind, where they bind anything.
+        self.scopes: dict[ast.expr, Scope] = {}
+        self.constant_terms = 0
 
     def run(self, root: ast.expr) -> sp.Expr:
+        return self.real(self.read(root, {}), root)[0]
+
+    def read(self, root: ast.expr, scope: Scope) -> Value:
+        """Return the value of a tree in which the names of ``scope`` are bound."""
         order: list[tuple[ast.expr, list[ast.expr]]] = []
-        waiting = [(root, 1)]
+        waiting = [(root, 1, scope)]
         while waiting:
-            node, depth = waiting.pop()
+            node, depth, scope = waiting.pop()
             if depth > MAX_DEPTH:
                 raise self.error(
                     f"the formula is too deep: more than {MAX_DEPTH} operations inside each other",
                     node,
                 )
+            self.scopes[node] = scope
             operands = self.operands(node)
             order.append((node, operands))
-            waiting.extend((operand, depth + 1) for operand in operands)
+            inner = self.inner_scopes(node, operands, scope)
+            waiting.extend((o, depth + 1, s) for o, s in zip(operands, inner, strict=True))
         values: dict[ast.expr, Value] = {}
         for node, operands in reversed(order):
             values[node] = self.value(node, [values.pop(operand) for operand in operands])
-        return self.real(values[root], root)[0]
+        return values[root]
 
     def error(self, message: str, node: ast.expr) -> ParseError:
         return self.refuse(message, node.col_offset)
@@ -205,10 +237,14 @@ class _Builder:
         if not isinstance(node.func, ast.Name):
             raise self.error("only a named function can be called", node)
         name = node.func.id
+        if name in BINDING:
+            ends = [end for limit in self.limits(node) for end in limit.ends]
+            return [node.args[0], *(end for end in ends if isinstance(end, ast.expr))]
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             raise self.error(f"{name} takes plain arguments only in a formula", node)
         if name not in FUNCTIONS and name not in SPECIAL:
-            near = difflib.get_close_matches(name, [*FUNCTIONS, *SPECIAL], n=3)
+            near = difflib.get_close_matches(name, [*FUNCTIONS, *SPECIAL, *BINDING], n=3)
+            near = _AMBIGUOUS.get(name, near)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise self.error(f"unknown function {name!r}{hint}", node)
         least, most = _arity(name)
@@ -218,6 +254,50 @@ class _Builder:
                 f"{name} takes {takes} argument{'s' * (most > 1)}, got {len(node.args)}", node
             )
         return node.args
+
+    def limits(self, node: ast.Call) -> list[Limit]:
+        """Read the limits of ``Sum(f, (k, 0, n), ...)``; the inner ones come first."""
+        assert isinstance(node.func, ast.Name)
+        name = node.func.id
+        form = f"{name}(f, (k, a, b))"
+        if len(node.args) < 2 or node.keywords:
+            raise self.error(f"{name} is written {form}", node)
+        found = []
+        for given in node.args[1:]:
+            if not (isinstance(given, ast.Tuple) and len(given.elts) == 3):
+                raise self.error(f"{name} is written {form}", given)
+            index, *ends = given.elts
+            if not isinstance(index, ast.Name):
+                raise self.error(f"the first entry of a limit is a name: {form}", index)
+            lower, upper = (_infinite(end) or end for end in ends)
+            if name != "Integral" and not all(isinstance(e, ast.expr) for e in (lower, upper)):
+                raise self.error(f"a {name.lower()} of infinitely many terms is refused", given)
+            found.append(Limit(index.id, (lower, upper)))
+        names = [limit.name for limit in found]
+        if len(set(names)) < len(names):
+            raise self.error(f"{name} binds a name twice", node)
+        return found
+
+    def inner_scopes(self, node: ast.expr, operands: list[ast.expr], scope: Scope) -> list[Scope]:
+        """Return what is bound in each operand: in a sum's term all, in limits what is outside."""
+        if not self.binds(node):
+            return [scope] * len(operands)
+        assert isinstance(node, ast.Call)
+        assert isinstance(node.func, ast.Name)
+        kind = {"real": True} if node.func.id == "Integral" else {"integer": True}
+        limits = self.limits(node)
+        bound = {limit.name: sp.Symbol(limit.name, **kind) for limit in limits}
+        scopes: list[Scope] = [{**scope, **bound}]
+        for k, limit in enumerate(limits):
+            outer = {**scope, **{other.name: bound[other.name] for other in limits[k + 1 :]}}
+            scopes += [outer for end in limit.ends if isinstance(end, ast.expr)]
+        return scopes
+
+    def binds(self, node: ast.expr) -> bool:
+        """Return whether a node is a sum, a product or an integral."""
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+            return False
+        return node.func.id in BINDING
 
     # ------------------------------------------------------------ meaning
 
@@ -245,9 +325,12 @@ class _Builder:
         except _SYMPY_ERRORS as error:
             text = f"SymPy cannot build this expression ({type(error).__name__})"
             raise self.error(text, node) from error
+        terms = result.terms * max((value.terms for value in below), default=1)
+        if terms > MAX_TERMS:
+            raise self.error(f"a sum of more than {MAX_TERMS:,} terms", node)
         if result.number is not None and parts > MAX_CONSTANT_NODES:
             return Value(sp.Float(result.number), result.number)
-        return result
+        return replace(result, terms=terms)
 
     def evaluate(self, node: ast.expr, below: list[Value]) -> Value:
         match node:
@@ -285,7 +368,8 @@ class _Builder:
         raise AssertionError(node)  # operands() has refused everything else
 
     def name(self, node: ast.Name) -> Value:
-        meaning = self.names.look_up(node.id)
+        scope = self.scopes[node]
+        meaning = scope[node.id] if node.id in scope else self.names.look_up(node.id)
         if isinstance(meaning, str):
             raise self.error(meaning, node)
         return Value(meaning, None if meaning.free_symbols else float(meaning))
@@ -305,18 +389,72 @@ class _Builder:
             raise TooLargeError(_TOO_LARGE)
         return Value(sp.Pow(base, exponent), result)
 
+    def bound(self, node: ast.Call, below: list[Value]) -> Value:
+        """Build a sum, a product or an integral: unevaluated, or of numbers alone added up."""
+        assert isinstance(node.func, ast.Name)
+        name = node.func.id
+        limits = self.limits(node)
+        operands = [node.args[0], *(e for li in limits for e in li.ends if isinstance(e, ast.expr))]
+        (body, _), *ends = [self.real(v, o) for v, o in zip(below, operands, strict=True)]
+        scope = self.inner_scopes(node, list(operands), self.scopes[node])[0]
+        left, sequence, terms = iter(ends), [], 1
+        for limit in limits:
+            lower, upper = (
+                next(left) if isinstance(e, ast.expr) else (e, None) for e in limit.ends
+            )
+            sequence.append((scope[limit.name], lower[0], upper[0]))
+            if lower[1] is not None and upper[1] is not None and name != "Integral":
+                terms *= max(0, math.floor(upper[1] - lower[1]) + 1)
+        result = BINDING[name](body, *sequence)
+        if result.free_symbols:
+            return Value(result, terms=1 if name == "Integral" else terms)
+        if name == "Integral":
+            raise self.error("an integral of numbers alone: write its value", node)
+        return self.added(name, node.args[0], limits, self.scopes[node])
+
+    def added(self, name: str, body: ast.expr, limits: list[Limit], scope: Scope) -> Value:
+        """Return a sum or product without free names, term by term, each checked like any text."""
+        if not limits:
+            return self.read(body, scope)
+        *inner, outer = limits
+        ends = []
+        for end in outer.ends:
+            assert isinstance(end, ast.expr)
+            _, number = self.real(self.read(end, scope), end)
+            if number is None or not number.is_integer():
+                raise self.error(f"the limits of a {name.lower()} are integers", end)
+            ends.append(int(number))
+        # Karr's convention, as SymPy has it: from 5 to 1 is minus from 2 to 4.
+        (first, last), sign = ends, 1
+        if last < first - 1:
+            first, last, sign = last + 1, first - 1, -1
+        row: list[tuple[int, Real]] = []
+        for k in range(first, last + 1):
+            self.constant_terms += 1
+            if self.constant_terms > MAX_CONSTANT_TERMS:
+                raise TooLargeError(
+                    f"more than {MAX_CONSTANT_TERMS:,} terms of sums of numbers alone: "
+                    "write their value"
+                )
+            term = self.added(name, body, inner, {**scope, outer.name: sp.Integer(k)})
+            row.append((sign, self.real(term, body)))
+        return sum_of(row) if name == "Sum" else product_of(row)
+
     def call(self, name: str, below: list[Value], node: ast.expr) -> Value:
+        if name in BINDING:
+            assert isinstance(node, ast.Call)
+            return self.bound(node, below)
         if name == "Piecewise":
             return self.piecewise([value.pair for value in below], node)
-        if name == "where":
+        if name in ("where", "ITE"):
             condition, yes, no = below
             return self.piecewise([(yes, condition), (no, Value(sp.true))], node)
         if name in ("power", "pow"):
             return self.power(below, node)
         arguments = self.reals(below, node)
         meanings = [meaning for meaning, _ in arguments]
-        if name in ("Eq", "Ne"):
-            return Value((sp.Eq if name == "Eq" else sp.Ne)(*meanings))
+        if name in _RELATIONS:
+            return Value(_RELATIONS[name](*meanings))
         function = FUNCTIONS[name]
         numbers = [number for _, number in arguments if number is not None]
         long = max(map(power_bits, meanings)) > MAX_ROOT_BITS
@@ -378,4 +516,14 @@ class _Builder:
 def _arity(name: str) -> tuple[int, int]:
     if name in FUNCTIONS:
         return FUNCTIONS[name].least, FUNCTIONS[name].most
-    return {"where": (3, 3), "Piecewise": (1, 1000)}.get(name, (2, 2))
+    return {"where": (3, 3), "ITE": (3, 3), "Piecewise": (1, 1000)}.get(name, (2, 2))
+
+
+def _infinite(node: ast.expr) -> sp.Expr | None:
+    """``oo`` or ``-oo``, the end of an integral."""
+    match node:
+        case ast.Name(id="oo"):
+            return sp.oo
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Name(id="oo")):
+            return -sp.oo
+    return None

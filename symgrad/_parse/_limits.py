@@ -24,6 +24,10 @@ MAX_NODES = 20_000
 # A constant with more parts than this is taken as its double: SymPy's exact comparison of
 # nested roots takes time exponential in their depth.
 MAX_CONSTANT_NODES = 24
+# Terms of a sum, with those of the sums in it, whose limits are numbers.
+MAX_TERMS = 1_000_000
+# Terms of all sums of numbers alone, which are added one by one while the text is read.
+MAX_CONSTANT_TERMS = 1_000
 
 
 class TooLargeError(Exception):
@@ -118,7 +122,11 @@ def check(expression: sp.Basic) -> int:
             )
         if isinstance(part, sp.Float) and math.isinf(float(part)):
             raise OverflowError
-        waiting.extend(part.args)
+        if isinstance(part, sp.Integral):
+            ends = [end for _, *ends in part.limits for end in ends if not end.is_infinite]
+            waiting.extend((part.function, *ends))
+        else:
+            waiting.extend(part.args)
     return count
 
 

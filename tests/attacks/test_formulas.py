@@ -26,7 +26,11 @@ SECONDS = 15.0
 
 NAMES = ["x", "y", "z", "λ"]
 UNARY = ["sin", "cos", "exp", "atan", "tanh", "erf", "expm1", "sqrt", "log1p", "square", "abs"]
-WILD = [*UNARY, "log", "tan", "gamma", "digamma", "loggamma", "asin", "acosh", "cbrt", "floor"]
+WILD = [*UNARY, "log", "tan", "gamma", "digamma", "loggamma", "asin", "acosh", "cbrt", "floor",
+        "zeta", "LambertW", "Ei", "erfinv", "fresnels", "factorial", "harmonic", "ellipk", "k0",
+        "airybi", "acoth"]  # fmt: skip
+WILD_PAIRS = ["besselj", "kv", "beta", "binomial", "polylog", "legendre", "hermite", "expint",
+              "uppergamma", "Mod", "zeta", "LambertW", "elliptic_f", "hyp0f1"]  # fmt: skip
 NUMBERS = ["0", "1", "2", "3", "7", "0.5", "1.25", "1e-3", "10"]
 HUGE = ["9" * 17, "9" * 300, "2**60", "10**9", "1e300", "5e-324", "1e999999999", "10**300",
         "(1/3)", "1/99999999999999997", "170.5", "-10**15"]  # fmt: skip
@@ -64,7 +68,14 @@ def written(rng: np.random.Generator, depth: int, wild: bool = False) -> str:
     if kind == 7:
         test = f"{inner[0]}{rng.choice(COMPARED[:4])}{inner[1]}"
         return f"where({test}, {inner[1]}, {written(rng, depth - 1, wild)})"
-    return f"{rng.choice(['max', 'min', 'hypot', 'arctan2'])}({inner[0]}, {inner[1]})"
+    if wild and rng.random() < 0.3:
+        name = rng.choice(["Sum", "Product", "Integral"])
+        index = rng.choice(["k", *NAMES])
+        ends = rng.choice(["0", "1", "-oo", "oo", *NUMBERS, *HUGE, inner[1]], 2)
+        return f"{name}({inner[0]}*{index}, ({index}, {ends[0]}, {ends[1]}))"
+    pairs = ["max", "min", "hypot", "arctan2"]
+    name = rng.choice([*pairs, *WILD_PAIRS] if wild else pairs)
+    return f"{name}({inner[0]}, {inner[1]})"
 
 
 def hostile(rng: np.random.Generator, canary: Path) -> str:

@@ -417,7 +417,11 @@ def raised(base: Any, exponent: Any) -> Any:
     """Return ``base**exponent``, where Python would raise an error or go over to complex."""
     if type(base) in (int, float) and base <= 0 and type(exponent) in (int, float):
         return np.power(float(base), exponent)
-    return base**exponent
+    try:
+        return base**exponent
+    except OverflowError:  # of Python's numbers: infinite, as for NumPy
+        with np.errstate(over="ignore"):
+            return np.power(float(base), float(exponent))
 
 
 _PYTHONS = (int, float, complex)

@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sympy.codegen import cfunctions
 
+import symgrad as sg
 from symgrad._core.base.size_text import parse_relation, parse_size
 from symgrad._parse import parse
 from symgrad._parse._vocabulary import FUNCTIONS
@@ -95,22 +96,116 @@ def test_constants_too_long_to_be_exact_become_doubles() -> None:
     assert float(parse("digamma(10**8)*x").coeff(x)) == pytest.approx(math.log(1e8), rel=1e-8)
 
 
+#: Functions of one argument that are real within 1 alone.
+WITHIN_ONE = [
+    *("arcsin", "asin", "arccos", "acos", "arctanh", "atanh", "asech", "arcsech"),
+    *("erfinv", "elliptic_k", "ellipk", "elliptic_e", "ellipe"),
+]
+#: Functions that SymPy does not evaluate, in others.
+EXPANDED = {
+    "erf2": lambda x, y: sp.erf(y) - sp.erf(x),
+    "erfcinv": lambda x: sp.erfinv(1 - x),
+}
+
+
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_every_function_agrees_with_its_double(name: str) -> None:
     function = FUNCTIONS[name]
-    values = [2, 0.375][: function.least] if function.least > 1 else [1.25]
-    if name in ("arcsin", "asin", "arccos", "acos", "arctanh", "atanh"):
+    values = {1: [1.25], 2: [2, 0.375], 3: [2, 1, 0.375], 4: [1, 2, 4, 0.375]}[function.least]
+    if name in WITHIN_ONE:
         values = [0.375]
     symbols = sp.symbols(f"t:{len(values)}", real=True)
     names = ", ".join(map(str, symbols))
-    if name == "polygamma":
+    if name in ("polygamma", "polylog"):
         symbols, names = symbols[1:], "2, t1"
     formula = parse(f"{name}({names})")
-    exact = formula.subs(dict(zip(symbols, values[-len(symbols) :], strict=True)))
-    assert float(exact) == pytest.approx(function.value(*values), rel=1e-13)
+    at = dict(zip(symbols, values[-len(symbols) :], strict=True))
+    exact = EXPANDED[name](*formula.args) if name in EXPANDED else formula
+    assert float(exact.subs(at)) == pytest.approx(function.value(*values), rel=1e-13)
     # Written with numbers, the formula is a constant with the same value.
     constant = parse(f"{name}({', '.join(map(str, values))})")
     assert float(constant) == pytest.approx(function.value(*values), rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "besselj(1, x) + jv(2, x)*k0(x)",
+        "beta*x + beta(2, x)",  # a name and a function
+        "zeta*zeta(x + 2)",
+        "Ei(x)*LambertW(x) + erfi(x)/E1(x)",
+        "legendre(3, x)*chebyshevt(2, y) + hermite(2, x)",
+        "hyp2f1(1, 2, 3, x) - polylog(2, x)",
+        "Sum(x**k/factorial(k), (k, 0, 6))",
+        "Sum(x*j*k, (j, 0, k), (k, 0, 4)) + k",  # k is bound inside and free outside
+        "Sum(Sum(x**j, (j, 0, k)), (k, 0, 4))",
+        "Product(x + k, (k, 1, 4))",
+        "Integral(exp(-t*x), (t, 0, oo))",
+        "Integral(exp(-t**2), (t, -oo, x))",
+        "x*Sum(1/k**2, (k, 1, 20)) + Sum(k*j, (j, 0, k), (k, 0, 10))*y",
+        "x*Sum(1, (k, 5, 1))",  # Karr's convention: minus the three between
+        "Mod(x, 3) + frac(y) + radians(x)",
+        "ITE(Gt(x, 2), x**2, y)",
+    ],
+)
+def test_values_are_those_of_sympy(text: str) -> None:
+    formula = parse(text)
+    at = {"x": 0.4, "y": 0.3, "k": 2.0, "beta": 1.5, "zeta": 0.25}
+    symbols = sorted(formula.free_symbols, key=str)
+    point = [at[str(s)] for s in symbols]
+    names = {str(s): s for s in symbols if str(s) not in ("beta", "zeta")}
+    theirs = sp.sympify(text.replace("beta*", "1.5*").replace("zeta*", "0.25*"), names | SCIPYS)
+
+    def value(at: float) -> float:
+        moved = {s: at if s == x else p for s, p in zip(symbols, point, strict=True)}
+        return sp.N(theirs.doit().subs(moved).doit(), 30)
+
+    f = sg.from_sympy(formula, symbols)
+    assert float(f(*point)) == pytest.approx(float(value(point[symbols.index(x)])), rel=1e-11)
+    step = sp.Float("1e-8", 30)
+    slope = (value(0.4 + step) - value(0.4 - step)) / (2 * step)
+    assert float(sg.grad(f, symbols.index(x))(*point)) == pytest.approx(float(slope), rel=1e-9)
+
+
+#: Names that are SciPy's alone, of calls and of conditions.
+SCIPYS = {
+    "jv": sp.besselj,
+    "k0": lambda x: sp.besselk(0, x),
+    "E1": lambda x: sp.expint(1, x),
+    "hyp2f1": lambda a, b, c, x: sp.hyper((a, b), (c,), x),
+    "radians": lambda x: x * sp.pi / 180,
+    "ITE": lambda c, a, b: sp.Piecewise((a, c), (b, True)),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Sum(x)", r"Sum is written Sum\(f, \(k, a, b\)\)"),
+        ("Sum(x, (k, 0))", "Sum is written"),
+        ("Sum(x, (2, 0, 1))", "the first entry of a limit is a name"),
+        ("Sum(x, (k, 0, 1), (k, 0, 2))", "binds a name twice"),
+        ("Sum(x, (k, 0, oo))", "a sum of infinitely many terms"),
+        ("Sum(x, (k, 1, 10**9))", "more than 1,000,000 terms"),
+        ("Sum(Sum(x, (k, 1, 10**4)), (j, 1, 10**4))", "more than 1,000,000 terms"),
+        ("Sum(k, (k, 1, 10**4))", "1,000 terms of sums of numbers alone"),
+        ("Sum(Sum(1, (k, 1, 100)), (j, 1, 100))", "1,000 terms of sums of numbers alone"),
+        ("Sum(k, (k, 0, 2.5))", "the limits of a sum are integers"),
+        ("Sum(1/k, (k, 0, 3))", "division by zero"),
+        ("Sum(9**9**k, (k, 0, 9))", "larger than any double"),
+        ("Integral(t, (t, 0, 1))", "write its value"),
+        ("x + oo", "the name oo is refused"),
+        ("Sum", "Sum is a function"),
+        ("jn(1, x)", "SymPy's"),
+        ("sinc(x)", "NumPy's"),
+        ("legendre(10**9, x)", "at most 10000"),
+        ("polylog(2.5, x)", "order of polylog"),
+        ("LambertW(-1)", "no meaning for real numbers"),
+    ],
+)
+def test_sums_and_special_functions_are_bounded(text: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message):
+        parse(text)
 
 
 def test_symbols_restrict_and_define_names() -> None:
