@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import time
 from typing import Any
@@ -61,9 +62,21 @@ def test_stages_in_order() -> None:
     found = [title.split(":")[0].split(" ", 1)[1] for title in titles(page)]
     assert found == [
         "Traced", "After value_and_grad", "Rewritten", "Scheduled", "Legalised", "Planned",
-        "Lowered", "In mathematics",
+        "Written", "Lowered", "In mathematics",
     ]  # fmt: skip
-    assert [int(title.split(".")[0]) for title in titles(page)] == list(range(1, 9))
+    assert [int(title.split(".")[0]) for title in titles(page)] == list(range(1, 10))
+
+
+def test_instructions_name_the_lines_that_they_are_made_of() -> None:
+    page = shown(lambda x: x**2 + np.sqrt(x), np.ones(3))
+    line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]  # CPython has frames
+    found = section(page, "Written")
+    assert found[1].endswith(f"):  # test_show.py:{line}")
+    loop = [text.strip() for text in found[[t.strip() for t in found].index("body0:") + 1 :][:6]]
+    assert loop == [
+        "i0 = begin from entry, i0.next from latch0  : i64", "t2 = in0[i0]  : double",
+        "t3 = t2 * t2", "t4 = llvm.sqrt.f64(t2)  : double", "t5 = t3 + t4", "out0[i0] = t5",
+    ]  # fmt: skip
 
 
 def test_the_formula_is_the_last_stage() -> None:

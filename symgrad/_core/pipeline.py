@@ -161,8 +161,13 @@ def portable(program: Steps) -> Program:
     return schedule(program.inputs, roots.outputs, program.guards, roots.conditions)
 
 
-def lower(program: Steps, vector_math: bool | None = None) -> Lowered:
-    """Return a program as LLVM assembly: of each legal program, its tasks, by its plan."""
+def lower(
+    program: Steps, vector_math: bool | None = None, listings: list[list[str]] | None = None
+) -> Lowered:
+    """Return a program as LLVM assembly: of each legal program, its tasks, by its plan.
+
+    ``listings`` is given the lines of each function's instructions, to be read.
+    """
     vector = vector_math_default() if vector_math is None else vector_math
     staged = now().staged or (lambda stage: stage)
 
@@ -173,6 +178,6 @@ def lower(program: Steps, vector_math: bool | None = None) -> Lowered:
         return found
 
     before = staged("write LLVM's text")
-    found = emit(program, planned, vector)
+    found = emit(program, planned, vector, listings)
     staged(before)
     return found

@@ -7,7 +7,6 @@ between columns.
 
 from __future__ import annotations
 
-import re
 import sys
 import textwrap
 from collections import Counter
@@ -33,35 +32,6 @@ from ..errors import ArgumentError, UnsupportedError
 
 #: Lines of code shown of one function, and functions shown.
 LINES, FUNCTIONS = 40, 2
-
-_FUNCTION = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
-_NAME = re.compile(r"@([\w.]+)\(")
-
-
-def assembly_lines(text: str, prefix: str) -> Iterator[str]:
-    """Yield the lines to show of a module; ``prefix`` is left out of its functions' names."""
-    functions = {_name(f, prefix): f for f in _FUNCTION.findall(text)}
-    # The loop of a task that threads may share is in a part of its own.
-    tasks = [
-        function
-        for name, function in functions.items()
-        if re.fullmatch(r"task\d+(\.part)?", name) and f"{name}.part" not in functions
-    ]
-    for function in tasks[:FUNCTIONS]:
-        lines = function.replace(f"{prefix}.", "").replace("@symgrad.", "@").split("\n")
-        yield from lines[:LINES]
-        if len(lines) > LINES:
-            yield f"  ; ... {len(lines) - LINES} more lines"
-        yield ""
-    for name, function in functions.items():
-        if function not in tasks[:FUNCTIONS]:
-            yield f"; @{name}: {function.count(chr(10)) - 1} lines"
-
-
-def _name(function: str, prefix: str) -> str:
-    name = _NAME.search(function)
-    return name.group(1).removeprefix(f"{prefix}.").removeprefix("symgrad.") if name else "?"
-
 
 WIDTH = 88
 
@@ -333,7 +303,7 @@ def _compiled(last: Specialization) -> Iterator[Stage]:
     ready = legal(program)
     tasks = task_lines(plan(ready), ready)
     yield Stage("Planned: what shares a loop, what is stored", cut(list(tasks)))
-    yield _lowered(program)
+    yield from _lowered(program)
 
 
 def _changes(passes: Sequence[Pass], given: Graph | Program) -> Iterator[Stage]:
@@ -369,17 +339,27 @@ def _levels(program: Program) -> Iterator[str]:
     yield from cut(rows)
 
 
-def _lowered(program: Program) -> Stage:
-    lowered = lower(program)
+def _lowered(program: Program) -> Iterator[Stage]:
+    """Yield the instructions of the first functions, and how much of LLVM's text they become."""
+    listings: list[list[str]] = []
+    lowered = lower(program, listings=listings)
+    lines: list[str] = []
+    tasks = [f for f in listings if not f[0].startswith(("run(", "sizes("))]
+    # The loop of a task that threads may share is in a part of its own.
+    tasks.sort(key=lambda f: not f[0].partition("(")[0].endswith(".part"))
+    for function in tasks[:FUNCTIONS]:
+        lines += function[:LINES]
+        if len(function) > LINES:
+            lines.append(f"    ... {len(function) - LINES} more lines")
+    for function in listings:
+        if function not in tasks[:FUNCTIONS]:
+            lines.append(f"{function[0].partition('(')[0]}: {len(function) - 1} lines")
+    yield Stage("Written: instructions of the first functions", tuple(lines))
     where = "linked into the caller" if lowered.linked else "compiled by itself"
     count = sum(text.count("\n") + 1 for text in (lowered.text, *lowered.straight))
-    lines = tuple(assembly_lines(lowered.text, lowered.name))
-    if structures.FAULT is not None:
-        lines += (f"called through Numba's dispatcher: {structures.FAULT} is not given here",)
-    return Stage(
-        f"Lowered: {count} lines of LLVM assembly, {where}",
-        lines,
-    )
+    fault = structures.FAULT
+    lines = [f"called through Numba's dispatcher: {fault} is not given here"] if fault else []
+    yield Stage(f"Lowered: {count} lines of LLVM assembly, {where}", tuple(lines))
 
 
 #: How often they differentiate.

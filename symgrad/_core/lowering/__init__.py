@@ -6,7 +6,7 @@ computes the shapes of the results; ``NAME.run`` computes, into arrays that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,9 @@ from ..runtime import Interface, Leaf
 from . import _products as products
 from ._borders import cut
 from ._chunk_functions import without_few
+from ._instructions import Function
 from ._legalize import direct, legalize
+from ._listing import listing
 from ._llvm_module import STEPS, Module
 from ._numpy import numpy_steps
 from ._outlining import called
@@ -62,7 +64,12 @@ class Lowered(Interface):
     steps: int
 
 
-def emit(program: Steps, planned: Callable[[Steps], Plan], vector_math: bool) -> Lowered:
+def emit(
+    program: Steps,
+    planned: Callable[[Steps], Plan],
+    vector_math: bool,
+    listings: list[list[str]] | None = None,
+) -> Lowered:
     """Return ``program`` as LLVM assembly.
 
     Parameters
@@ -73,13 +80,19 @@ def emit(program: Steps, planned: Callable[[Steps], Plan], vector_math: bool) ->
         Gives the plan of its legal form, and of the bodies in that.
     vector_math:
         Whether loops may call the vector functions of the C library.
+    listings:
+        Is given the lines of each function, in a notation to be read.
     """
     kinds = ("numpy." if now().promised else "") + ("read." if now().doubtful else "")
     name = f"symgrad.{kinds}{program.fingerprint[:24]}"
     code = Code(planned, Module(vector_math), tuple(program.sizes))
+    if listings is not None:
+        code.sources = {}
     unit = Unit(code, name, program)
     unit.run_function()
     write_sizes(code.module, name, program, code.sizes, unit.plan.outputs, sp.Add(*code.loops))
+    if listings is not None:
+        listings += _listed(code, name)
     globals_ = [f"@{symbol} = external global i8" for symbol in code.constants]
     text = "\n".join([*globals_, code.module.text()])
     return Lowered(
@@ -95,3 +108,16 @@ def emit(program: Steps, planned: Callable[[Steps], Plan], vector_math: bool) ->
         constants={s: n.array for s, n in code.constants.items()},
         steps=code.steps,
     )
+
+
+def _listed(code: Code, prefix: str) -> Iterator[list[str]]:
+    """Yield the lines of each function of a program, its ``run`` first."""
+    functions = [
+        f for m in (code.module, *code.straight) for f in m.functions if isinstance(f, Function)
+    ]
+    for function in sorted(functions, key=lambda f: f.name != f"{prefix}.run"):
+        stem = function.name
+        while stem and stem not in (code.sources or {}):
+            stem = stem.rpartition(".")[0]
+        steps = (code.sources or {}).get(stem, ())
+        yield list(listing(function, [n.where for n in steps if n.where is not None], prefix))

@@ -7,7 +7,7 @@ that a million steps allocate once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +84,8 @@ class Code:
         The work of the loops that may be cut for threads, in dozens of additions.
     bodies:
         The functions of bodies, by body and number of carries.
+    sources:
+        The steps of each task's function, by its name, where a listing is wanted.
     """
 
     planned: Callable[[Steps], Plan]
@@ -95,6 +97,7 @@ class Code:
     steps: int = 0
     loops: set[sp.Expr] = field(default_factory=set)
     bodies: dict[tuple[Body, int], Written] = field(default_factory=dict)
+    sources: dict[str, Sequence[Node]] | None = None
 
 
 class Unit:
@@ -219,6 +222,8 @@ class Unit:
         """Write the functions of all tasks, and note how to call them."""
         for k, task, *more in together(self.plan):
             name = f"{self.name}.task{k}"
+            if self.code.sources is not None:
+                self.code.sources[name] = [n for t in (task, *more) for n in _steps_of(t)]
             if isinstance(task, Nest):
                 if more or task.gives(self.plan.stored):
                     self.write_nest(name, task, *more)
@@ -400,3 +405,13 @@ class Unit:
         if found and not self.calls:
             raise AssertionError("buffers without tasks")
         return found
+
+
+def _steps_of(task: Any) -> Iterator[Node]:
+    """Yield what a task computes."""
+    if isinstance(task, Nest):
+        yield from task.nodes
+        yield from task.reductions
+        yield from (store.node for store in task.stores)
+    else:
+        yield task.node

@@ -11,6 +11,7 @@ from symgrad._core.lowering import _instructions as asm
 from symgrad._core.lowering import _llvm_module
 from symgrad._core.lowering._emitter import Emitter
 from symgrad._core.lowering._instructions import Function, Instruction, check
+from symgrad._core.lowering._listing import listing
 from symgrad._core.lowering._llvm_module import Module
 from symgrad._core.pipeline import lower
 from symgrad.errors import CheckError
@@ -51,6 +52,45 @@ def everything() -> Emitter:
     e.add(asm.phi("%which", "i64", ("1", "first"), ("2", "second")))
     e.ret("i64", "%which")
     return e
+
+
+def test_each_kind_of_instruction_is_listed() -> None:
+    """Memory is written by array and index, and numbers are in decimals."""
+    function = Function("p.f", ["ptr noalias %a", "i64 %n"], everything().lines[0], "#0", "i64")
+    assert "\n".join(listing(function, (), "p")) == LISTED
+    number = asm.store("double", "0x3FF8000000000000", "%a")
+    assert list(listing(Function("f", [], [number], "#0")))[1].strip() == "*a = 1.5"
+
+
+LISTED = """\
+f(a: ptr, n: i64):
+  entry:
+    t1 = alloca()  : i64
+    t2 = alloca()  : [100 x i8]
+    total = n + 1
+    *t1 = total
+    t4 = a[total]  : double
+    t5 = -t4
+    t6 = t4 < 0.0
+    t7 = zext(t6)  : i8
+    t8 = t4 if t6 else 0.0
+    a[0, 1] = t8
+    t10 = sqrt(t8)  : double
+    t11 = llvm.umul.with.overflow.i64(n, 3)  : { i64, i1 }
+    t12 = extractvalue(t11, 1)
+    t13 = insertvalue(t11, 7, 0)
+    t14 = insertelement(poison, t4, 0)
+    t15 = shufflevector(t14, t14, <i32 0, i32 1, i32 4, i32 5>)
+    t16 = t14 < t14
+    t17 = atomicrmw or(t1, 1)
+    by n: 0 to first, 1 to second, else to second
+  first:
+    if t6: go to second, else to third
+  second:
+    go to third
+  third:
+    which = 1 from first, 2 from second  : i64
+    return which"""
 
 
 def test_llvm_takes_each_kind_of_instruction() -> None:
