@@ -383,3 +383,67 @@ def test_a_zero_of_the_chain_in_a_rule_of_the_users() -> None:
     assert np.isnan(found) or found == 1.0
     loop = sg.grad(lambda x: sg.fori_loop(0, 1, lambda i, s: np.sqrt(s) ** 2 + 0 * i, x))(0.0)
     assert np.isnan(loop) or loop == 1.0
+
+
+# ---------------------------------------------------------------- loops
+
+
+def _roots(x: Any) -> Any:
+    """Fourth roots of ``3 - x``, five times: nan from 3 on, of infinite slope at 3."""
+    return sg.fori_loop(0, 5, lambda i, y: np.sqrt(np.sqrt(3.0 - y)), x)
+
+
+def _first(x: Any) -> Any:
+    return sg.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, np.sqrt(c[1])), (0, x))[1]
+
+
+def _written(x: Any) -> Any:
+    return sg.scan(lambda c, _: (np.sqrt(c), np.sqrt(c)), x, None, length=3)[1]
+
+
+def _branch(x: Any) -> Any:
+    return sg.cond(x[0] > 1.0, lambda x, y: np.sum(np.sin(x)), lambda x, y: np.sum(y), x, _roots(x))
+
+
+POINTS = np.array([0.5, 2.0, 3.0, 4.0])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.parametrize(
+    ("f", "x", "wanted"),
+    [
+        (
+            lambda x: np.sum(np.where(x > 1, np.sin(x), _roots(x))),
+            POINTS,
+            [None, *np.cos(POINTS[1:])],
+        ),
+        (_branch, POINTS[1:], np.cos(POINTS[1:])),
+        (lambda x: _first(x)[1], np.array([0.0, 2.0]), [0.0, 2 ** (1 / 8) / 16]),
+        (lambda x: _written(x)[2, 1], np.array([0.0, 2.0]), [0.0, 2 ** (1 / 8) / 16]),
+        (
+            lambda x: np.sum(np.where(x > 1, _written(x)[2], 0.0)),
+            np.array([0.0, 2.0]),
+            [0.0, 2 ** (1 / 8) / 16],
+        ),
+    ],
+)
+def test_elements_of_loops_that_do_not_count(backend: Any, f: Any, x: Any, wanted: Any) -> None:
+    """What a loop makes of elements that are not selected is infinite or nan, and has no part."""
+    with sg.backend(backend), np.errstate(all="ignore"):
+        reverse = sg.grad(f)(x)
+        forward = sg.jacobian(f, mode="forward")(x)
+        wanted = [r if w is None else w for w, r in zip(wanted, reverse, strict=True)]
+        np.testing.assert_allclose(reverse, wanted, rtol=1e-13)
+        np.testing.assert_allclose(forward, wanted, rtol=1e-13)
+        assert np.all(np.isfinite(sg.vmap(sg.grad(f))(np.stack([x, x]))))
+
+
+def test_a_parameter_of_steps_counts_where_elements_do() -> None:
+    def f(a: Any) -> Any:
+        x = a * POINTS
+        return np.sum(np.where(POINTS > 1, np.sin(x), _roots(x)))
+
+    with np.errstate(all="ignore"):
+        step = 1e-6
+        differences = (f(1 + step) - f(1 - step)) / (2 * step)
+        assert sg.grad(f)(1.0) == pytest.approx(differences, rel=1e-8)

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from ..base.state import now
 from ..graph import Body, Node, remade
 from ..trace import substitute
-from ..transforms.guards import Guard, Guarded, narrowed, of_any
+from ..transforms.guards import Guard, Guarded, of_any
 from ._binomial import Binomial
 from ._fields import Loop, stand_ins
-from ._loop_reverse import Backward
+from ._loop_reverse import Backward, differs, sent
 from ._singular_points import is_risky
 
 
@@ -28,7 +28,8 @@ def pull_loop(
     risky = [w and is_risky(x) for w, x in zip(wanted, node.operands, strict=True)]
     given = [*node.operands, *(ct.value for ct in cts.values())]
     known = now().pulled
-    if known is None or now().promised or any(x.op.kind == "tape" for x in given):
+    alone = differs(cts.values()) or any(x.op.kind == "tape" for x in given)
+    if known is None or now().promised or alone:
         return kind(loop, cts, wanted, risky).operands()
     outer = [projection.params["index"] for projection in cts]
     kinds = [(x.shape, x.dtype) for x in given]
@@ -59,5 +60,5 @@ def _within(
             continue
         value = next(put)
         own = tuple((next(put), truth) for _, truth in ct.guard)
-        made.append(Guarded(value, narrowed(around, own) or ()))
+        made.append(sent(value, around, own))
     return made

@@ -12,7 +12,7 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sec
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..graph import Body, Input, Literal, Node, SizeOf, element_count, topologic
 from ..op import Code, Cython, Libm
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, substitute
-from ..transforms.guards import Guard, Guarded, holds, narrowed, of_any
+from ..transforms.guards import Guard, Guarded, holds, narrowed, of_any, settled
 from ..transforms.reverse import pull_back_guarded
 from ..transforms.support import dependents
 from ._bisection import warn_of_narrowing
@@ -39,11 +39,20 @@ _FLAG = np.dtype(bool)
 
 @dataclass
 class _Given:
-    """Cotangents of a result that is written down: an array or a tape, read step by step."""
+    """Cotangents of a result that is written down: an array or a tape, read step by step.
+
+    ``counts`` are an input and the array of where they count, if that differs between elements.
+    """
 
     index: int
     ct: Node
     slice: Input
+    counts: tuple[Input, Node] | None = None
+
+    @property
+    def guarded(self) -> Guarded:
+        """The cotangent in a step, where it counts."""
+        return Guarded(self.slice, () if self.counts is None else ((self.counts[0], True),))
 
 
 @dataclass
@@ -88,20 +97,31 @@ class Backward:
         self.loop, self.wanted, self.risky = loop, wanted, risky
         count = loop.carries
         self.last: list[Node | None] = [None] * count
+        #: Where the cotangent of a carry's last value counts, if that differs between elements.
+        self.begins: dict[Input, Node] = {}
         self.given: list[_Given] = []
+        apart = differs(cts.values()) and has_edges(loop.body.outputs)
         for projection, ct in cts.items():
             k = projection.params["index"]
+            truth = _broadcast(ct) if apart and differs([ct]) else None
             if k < count:
                 self.last[k] = ct.value
+                if truth is not None:
+                    self.begins[loop.carried[k]] = truth
             else:
                 out = loop.body.outputs[k]
-                self.given.append(_Given(k, ct.value, Input(f"ct{k}", out.shape, out.dtype)))
+                counts = None
+                if truth is not None and projection.op.kind != "tape":
+                    counts = Input(f"counts{k}", out.shape, _FLAG), truth
+                own = Input(f"ct{k}", out.shape, out.dtype)
+                self.given.append(_Given(k, ct.value, own, counts))
         self.around = of_any(cts.values())
         warn_of_narrowing(loop, pick((*loop.slices, *loop.shared), wanted[count:]))
         self.active = self._active()
         # Zero cotangents of carries that are given none do not count in a step either.
         zeros_inside = any(a and ct is None for a, ct in zip(self.active, self.last, strict=True))
-        self.guarding = any(self.risky) or (zeros_inside and has_edges(loop.body.outputs))
+        zeros_inside = zeros_inside and has_edges(loop.body.outputs)
+        self.guarding = apart or any(self.risky) or zeros_inside
         self.carried = stand_ins(loop.carried, "ct_c")
         self._pull()
 
@@ -134,7 +154,7 @@ class Backward:
             ]
             outputs = [*loop.news, *(loop.body.outputs[g.index] for g in self.given)]
             found = pull_back_guarded(
-                outputs, [*seeds, *(Guarded(g.slice) for g in self.given)], wrt, self.guarding
+                outputs, [*seeds, *(g.guarded for g in self.given)], wrt, self.guarding
             )
             slopes = dict(zip(wrt, found, strict=True))
             grown = [
@@ -155,7 +175,9 @@ class Backward:
         for x, last, flows in zip(self.loop.carried, self.last, self.flowing, strict=True):
             guard = self.guards.get(x, ())
             sometimes = flows and (last is None or slopes.get(x) is None)
-            if self.guarding and (guard or sometimes or x in self.flags):
+            if flows and x in self.begins:
+                found[x] = x.shape
+            elif self.guarding and (guard or sometimes or x in self.flags):
                 found[x] = _shape_of(guard, x) or (self.flags[x].shape if x in self.flags else ())
         return found
 
@@ -198,6 +220,7 @@ class Backward:
         needed = set(topological(outputs))
         own = [(x, o) for x, o in zip(loop.slices, loop.xs, strict=True) if x in needed]
         given = [(g.slice, g.ct) for g in self.given if g.slice in needed]
+        given += [g.counts for g in self.given if g.counts and g.counts[0] in needed]
         consts = [(x, o) for x, o in zip(loop.shared, loop.consts, strict=True) if x in needed]
         xs = [*written, *given, *own]
         if loop.length is None and not any(o.op.kind == "tape" for _, o in xs):
@@ -256,7 +279,7 @@ class Backward:
         for k, x in enumerate(loop.carried):
             if x in self.flags:
                 flag = self.flags[x]
-                start = filled(self.last[k] is not None, flag.shape, _FLAG)
+                start = self.begins.get(x) or filled(self.last[k] is not None, flag.shape, _FLAG)
                 marks.append((x, flag, start, self._mark(x, flag.shape)))
         taped = [x for x, o in zip(loop.slices, loop.xs, strict=True) if o.op.kind == "tape"]
         each = [x for x in marked if x in loop.slices and x not in taped]
@@ -295,7 +318,7 @@ class Backward:
 
     def _sent(self, ct: Node, counts: Node | None, risky: bool) -> Guarded:
         own: Guard = ((counts, True),) if risky and counts is not None else ()
-        return Guarded(ct, narrowed(self.around, own) or ())
+        return sent(ct, self.around, own)
 
     def _masked(self, news: list[Node], befores: list[Node]) -> list[Node]:
         """Undo only steps that were done: examples of a batch may have stopped earlier."""
@@ -325,6 +348,27 @@ class Backward:
             assert extended is not None
             written.append((slot, tape(extended, k)))
         return Values(substitute(outputs, swap), written, [], [])
+
+
+def sent(ct: Node, around: Guard, own: Guard) -> Guarded:
+    """Return the cotangent of a loop's operand under both guards.
+
+    ``around`` is that of the loop's results: where it fails, a zero cotangent has met slopes that
+    are infinite or nan in a step, so it is selected here. What a tape holds is for another loop,
+    not for a selection.
+    """
+    value = ct if ct.op.kind == "tape" else settled(Guarded(ct, around, not around))
+    return Guarded(value, narrowed(around, own) or ())
+
+
+def differs(cts: Iterable[Guarded]) -> bool:
+    """Tell whether one of these cotangents counts in some of its elements alone."""
+    return any(node.shape for ct in cts for node, _ in ct.guard)
+
+
+def _broadcast(ct: Guarded) -> Node:
+    """Return where a cotangent counts, of its shape."""
+    return as_node(np.broadcast_to(holds(ct.guard), tuple(map(as_size, ct.value.shape))))
 
 
 def _shape_of(guard: Guard, x: Node) -> Shape:

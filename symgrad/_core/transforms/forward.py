@@ -8,6 +8,7 @@ the derivative 0, not ``0*inf``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..op import PROJECTIONS, Bodied, Limit, Linear, Op
 from ..rewrite import Way, is_still, shortcuts, spectral_ways
 from ..trace import Traced, as_node, cast, fresh, partials, substitute
 from .guards import Guarded, added, ahead, conditions, in_turn, narrowed, settled
-from .support import Support, dependents
+from .support import Support, dependents, held
 
 
 def with_limits(outputs: Sequence[Node], kept: Iterable[Node]) -> list[Node]:
@@ -95,6 +96,7 @@ def push_forward(
     outputs = with_limits(outputs, tangents)
     found = {x: Guarded(t) for x, t in tangents.items()}
     results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
+    counts: dict[Node, Node | None] = {}  # where their tangents can differ from 0
     order = carrying(topological(outputs), outputs)
     ways = spectral_ways(order, list(tangents), shortcuts(order, list(tangents)), constants)
     active = dependents(order, list(tangents), constants)
@@ -104,7 +106,8 @@ def push_forward(
             if node.op.kind in PROJECTIONS and node.operands[0] in results:
                 slope = results[node.operands[0]](node)
                 if slope is not None:
-                    found[node] = Guarded(slope)
+                    where = None if node.op.kind == "tape" else counts[node.operands[0]]
+                    found[node] = Guarded(slope if where is None else _held(slope, where))
                 continue
             inner = isinstance(node.op, Bodied)
             if node in found or node in constants or (node.dtype.kind != "f" and not inner):
@@ -117,6 +120,7 @@ def push_forward(
             at(node.where)
             if inner:
                 results[node] = node.op.products.jvp(_settled(given), node)
+                counts[node] = _counting(node, given, support)
                 continue
             if way is None:
                 tangent = _rule(node, given, support)
@@ -135,6 +139,26 @@ def push_forward(
                 found[node] = tangent._replace(value=fitted(tangent.value, node))
         pushed = [found.get(x) for x in outputs]
         return checked("forward mode", _settled(pushed))
+
+
+def _counting(node: Node, tangents: Sequence[Guarded | None], support: Support) -> Node | None:
+    """Return where the tangents of a loop's results can differ from 0; None: everywhere."""
+    if node.params.get("elements"):  # of other steps' elements, too
+        return None
+    found: list[Any] = []
+    for t in tangents:
+        if t is not None:
+            where = support.around(node, t.value)
+            if where is None:
+                return None
+            found.append(Traced(where))
+    return as_node(reduce(np.logical_or, found)) if found else None
+
+
+def _held(slope: Node, where: Node) -> Node:
+    """Return the tangent of a loop's result, 0 where no element that moves counts in it."""
+    lead = slope.ndim - where.ndim
+    return as_node(held(Traced(slope), where)) if slope.shape[lead:] == where.shape else slope
 
 
 def _settled(tangents: Sequence[Guarded | None]) -> list[Node | None]:

@@ -117,7 +117,7 @@ def _walk_back(
             at(node.where)
         ct = added(parts, accumulate) if numbers is None else added_in_turn(parts)
         if node.op.kind in PROJECTIONS:
-            results.setdefault(node.operands[0], {})[node] = Guarded(settled(ct), ct.guard)
+            results.setdefault(node.operands[0], {})[node] = _of_result(node, ct, support)
         if node in wanted:
             found[node] = Guarded(settled(ct), ct.guard)
             if constants is not None:
@@ -144,6 +144,14 @@ def _walk_back(
             if part is not None:
                 pending.setdefault(operand, []).append(part)
     return found
+
+
+def _of_result(node: Node, ct: Guarded, support: Support) -> Guarded:
+    """Return the cotangent of a loop's or branch's result, with the elements where it counts."""
+    value = settled(ct)
+    where = None if node.op.kind == "tape" else support.around(node.operands[0], value)
+    guard = ct.guard if where is None else narrowed(ct.guard, ((where, True),))
+    return Guarded(value, ct.guard if guard is None else guard)
 
 
 def _ways_apart(order: Sequence[Node], wrt: Sequence[Node]) -> dict[Node, Way]:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..base.sizes import dim_expand, dim_product
-from ..graph import Constant, Literal, Node, SizeOf
+from ..graph import Constant, Literal, Node, SizeOf, bodies, topological
 from ..op import PROJECTIONS, Bodied, Map, Op, Zeros, registry
 from ..trace import Traced, as_node
 
@@ -138,6 +138,18 @@ class Support:
     def vanishes(self, node: Node, derivative: Node) -> bool:
         """Tell whether the derivative of a formula's operand is 0 somewhere for good."""
         return node in self._edges and self._where(derivative) is not EVERYWHERE
+
+    def around(self, node: Node, derivative: Node) -> Node | None:
+        """Return where the derivative of a loop's result counts; None: everywhere.
+
+        Of a loop whose steps treat each element by itself, and with an op that is undefined
+        somewhere: in others zeros do not stay where they are. Only of zeros that are constants of
+        the program: a loop selects, and a selection has no derivative by a weight that is 0.
+        """
+        if not self._graph or not _treats_elements_apart(node):
+            return EVERYWHERE
+        where = self._where(derivative)
+        return EVERYWHERE if where is EVERYWHERE or not _is_constant(where) else where
 
     def moves(self, node: Node) -> bool:
         """Tell whether a value depends on what is differentiated by; truth values never do."""
@@ -292,6 +304,21 @@ def held(value: Any, where: Node) -> Any:
     if isinstance(where, Literal) and bool(where.value):
         return value
     return registry.ops["Reached"](value, Traced(where))
+
+
+def _treats_elements_apart(node: Node) -> bool:
+    """Tell whether the body of a loop is of maps of its elements, one of them with an edge."""
+    steps = [x for body in bodies(node) for x in topological(body.outputs) if x.op.kind != "leaf"]
+    return all(x.op.kind == "map" for x in steps) and any(
+        x.dtype.kind == "f" and is_edgy(x) for x in steps
+    )
+
+
+def _is_constant(x: Node) -> bool:
+    """Tell whether a value is made of constants and sizes alone."""
+    return all(
+        isinstance(y, (Constant, Literal, SizeOf)) for y in topological([x]) if y.op.kind == "leaf"
+    )
 
 
 def _zeros(x: Node) -> Any:
