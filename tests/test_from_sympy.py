@@ -451,3 +451,11 @@ def test_a_list_for_a_name_that_is_text(value: Any) -> None:
     np.testing.assert_array_equal(f([1.0, 2.0]), [1.0, 4.0])
     with pytest.raises(ArgumentError, match="x is a number or an array"):
         f(value)
+
+
+def test_powers_of_numbers_that_overflow_are_infinite() -> None:
+    """In a sum that Python adds up they are Python's numbers, whose powers raise errors."""
+    x, k = sp.symbols("x k")
+    f = sg.from_sympy(sp.Sum(9 ** (9**k) * x, (k, 0, 9)), [x])
+    with np.errstate(over="ignore"):
+        assert f(0.7) == np.inf
