@@ -70,6 +70,7 @@ from ._tree import (
     Pair,
     Placed,
     Tree,
+    aligned,
     as_input,
     flatten,
     is_number_list,
