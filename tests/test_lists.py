@@ -39,6 +39,12 @@ def copied(a: Any) -> Any:
     return a[0] * part[0]
 
 
+def adapted(a: Any) -> Any:
+    table = np.zeros(2)
+    table[0] = a[0]
+    return table[0] if isinstance(a, np.ndarray) else table[0] * 2.0
+
+
 def matched(a: Any) -> Any:
     match a:
         case [x]:
@@ -60,6 +66,7 @@ TOLD: dict[str, Callable[[Any], Any]] = {
     "isinstance": lambda a: a[0] * 2.0 if isinstance(a, list) else a[0],
     "isinstance of a tuple": lambda a: a[0] * 2.0 if isinstance(a, (list, tuple)) else a[0],
     "not an array": lambda a: a[0] if isinstance(a, np.ndarray) else a[0] * 2.0,
+    "not an array, in adapted code": adapted,
     "Sequence": lambda a: a[0] * 2.0 if isinstance(a, collections.abc.Sequence) else a[0],
     "type": lambda a: a[0] * 2.0 if type(a) is list else a[0],
     "name of the type": lambda a: a[0] * len(type(a).__name__),
@@ -94,7 +101,7 @@ TOLD: dict[str, Callable[[Any], Any]] = {
 #: Those that single out a point, or of which complex numbers tell no derivative.
 SINGLED = (
     "== of a list", "!=", "<", "index", "count", "caught division", "type of a number",
-    "name of a number's type",
+    "name of a number's type", "not an array, in adapted code",
 )  # fmt: skip
 
 

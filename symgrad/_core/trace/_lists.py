@@ -31,6 +31,10 @@ _TAKING = ("numpy.", "scipy.", "symgrad.")
 _ASKING = ("_collections_abc", "abc", "dataclasses", "numbers", "typing", class_of.__module__)
 
 
+#: What adapted code's ``np.ndarray`` answers ``isinstance`` by.
+_CHECK = "__instancecheck__"
+
+
 class ListsError(Exception):
     """Ends a trace in which lists stand as arrays, and the code has told the two apart."""
 
@@ -114,7 +118,10 @@ def ask_kind(node: Any) -> None:
         return
     frame: FrameType | None = sys._getframe(3)  # behind __class__ and the function that answers
     exact = frame is not None and frame.f_globals.get("__name__") == class_of.__module__
-    while frame is not None and frame.f_globals.get("__name__") in _ASKING:
+    while frame is not None and (
+        frame.f_globals.get("__name__") in _ASKING or frame.f_code.co_name == _CHECK
+    ):
+        exact = exact and frame.f_code.co_name != _CHECK
         frame = frame.f_back
     if frame is None or not f"{frame.f_globals.get('__name__')}.".startswith(_TAKING):
         if node.shape:
