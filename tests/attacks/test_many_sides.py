@@ -229,7 +229,9 @@ class Source:
         self.names += 1
         i, kind = f"i{self.names}", self.rng.random()
         if kind < 0.5:
-            self.put(depth, f"for {i} in range({self.one(['3', '12', '1, 9', '20', 'n % 7 + 2'])}):")
+            self.put(
+                depth, f"for {i} in range({self.one(['3', '12', '1, 9', '20', 'n % 7 + 2'])}):"
+            )
             self.put(depth + 1, f"z = 0.9 * z + 0.01 * {i}")
         elif kind < 0.8:
             self.put(depth, f"{i} = 0")
