@@ -678,3 +678,18 @@ def test_the_disk_keeps_machine_code_of_functions_that_draw() -> None:
     for _ in range(2):  # the second has its code from the first
         g = sg.grad(f)
         same(lambda g=g: g(X), lambda: np.sinh(X) * rng.normal(size=3))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba", "llvm"])
+def test_a_call_for_another_side_draws_nothing(backend: str) -> None:
+    ours, plain = np.random.default_rng(7), np.random.default_rng(7)
+
+    def noisy(x: Any) -> Any:
+        return x + ours.normal() if x > 1.0 else 2.0 * x
+
+    compiled = sg.compile(noisy)
+    with sg.backend(backend):
+        for x in (0.2, 1.3, 0.5, 1.4, 0.3, 0.4):
+            expected = x + plain.normal() if x > 1.0 else 2.0 * x
+            assert compiled(x) == expected
+    assert ours.bit_generator.state == plain.bit_generator.state

@@ -39,11 +39,34 @@ def copied(a: Any) -> Any:
     return a[0] * part[0]
 
 
+def adapted(a: Any) -> Any:
+    table = np.zeros(2)
+    table[0] = a[0]
+    return table[0] if isinstance(a, np.ndarray) else table[0] * 2.0
+
+
+def matched(a: Any) -> Any:
+    match a:
+        case [x]:
+            return 5.0 * x
+        case [x, *rest]:
+            return x * len(rest) * 7.0
+    return a[0]
+
+
+def caught(a: Any) -> Any:
+    try:
+        return a[0] / (a[0] - 3.0) + a[0]
+    except ZeroDivisionError:
+        return a[0] * 5.0
+
+
 #: What code asks a list, and an array answers otherwise or not at all.
 TOLD: dict[str, Callable[[Any], Any]] = {
     "isinstance": lambda a: a[0] * 2.0 if isinstance(a, list) else a[0],
     "isinstance of a tuple": lambda a: a[0] * 2.0 if isinstance(a, (list, tuple)) else a[0],
     "not an array": lambda a: a[0] if isinstance(a, np.ndarray) else a[0] * 2.0,
+    "not an array, in adapted code": adapted,
     "Sequence": lambda a: a[0] * 2.0 if isinstance(a, collections.abc.Sequence) else a[0],
     "type": lambda a: a[0] * 2.0 if type(a) is list else a[0],
     "name of the type": lambda a: a[0] * len(type(a).__name__),
@@ -68,9 +91,18 @@ TOLD: dict[str, Callable[[Any], Any]] = {
     "hasattr of a method": lambda a: a[0] if hasattr(a, "sum") else a[0] * 2.0,
     "AttributeError": without_shape,
     "a slice is a copy": copied,
+    "pattern": matched,
+    "pattern of a slice": lambda a: matched(a[:1]),
+    "type of a number": lambda a: a[0] * 2.0 if type(a[0]) is float else a[0],
+    "name of a number's type": lambda a: a[0] * len(type(a[:1][0]).__name__),
+    "caught division": caught,
+    "NumPy's number and a list": lambda a: np.sum(np.sin(a[0]) + (a + a)),
 }
-#: Those that compare numbers for equality, which single out a point.
-SINGLED = ("== of a list", "!=", "<", "index", "count")
+#: Those that single out a point, or of which complex numbers tell no derivative.
+SINGLED = (
+    "== of a list", "!=", "<", "index", "count", "caught division", "type of a number",
+    "name of a number's type", "not an array, in adapted code",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TOLD)
@@ -200,3 +232,38 @@ def test_a_question_that_fails_is_the_functions_error() -> None:
 
     with pytest.raises(IndexError):
         sg.compile(missing)([1.0, 2.0])
+
+
+def test_numbers_of_lists_are_pythons() -> None:
+    for f, numbers in [
+        (lambda p: p[0] ** 40, [3, 4]),
+        (lambda p: p[0] ** -1 * p[1], [4, 2]),
+        (sum, [2**62, 2**62]),
+        (lambda p: sum(range(p[0])) * p[1], [3, 0.5]),
+        (lambda p: p[0].bit_length(), [9, 0.5]),
+    ]:
+        function: Callable[..., Any] = f
+        for _ in range(2):
+            assert sg.compile(function)(numbers) == function(numbers)
+
+
+def test_directions_may_be_lists_or_arrays() -> None:
+    def doubled(p: Any) -> Any:
+        return p + p
+
+    along, expected = [1.0, 0.0], [1.0, 0.0, 1.0, 0.0]
+    for direction in (along, np.array(along)):
+        assert sg.jvp(doubled, (P,), (direction,))[1] == expected
+        assert sg.hvp(lambda p: (p + p)[0] ** 2, (P,), (direction,)) == [2.0, 0.0]
+        np.testing.assert_array_equal(sg.jvp(doubled, (np.array(P),), (direction,))[1], [2.0, 0.0])
+    assert sg.vjp(doubled, P)[1]([1.0, 2.0, 3.0, 4.0]) == ([4.0, 6.0],)
+    assert sg.vjp(lambda p: np.array(p + p), P)[1]([1.0, 2.0, 3.0, 4.0]) == ([4.0, 6.0],)
+    assert sg.vjp(lambda x: [3.0 * x, {"a": [x]}], 2.0)[1]([1.0, {"a": [2.0]}]) == (5.0,)
+
+
+def test_lists_that_cannot_be_traced_as_lists_are_arrays_with_a_warning() -> None:
+    def repeated(p: Any, k: Any) -> Any:
+        return np.sum((p + p) * k)
+
+    with pytest.warns(sg.errors.CaptureWarning, match="cannot be traced with lists: a list times"):
+        sg.compile(repeated)(P, np.int64(2))

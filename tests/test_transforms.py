@@ -610,3 +610,38 @@ def test_ways_on_which_a_function_returns_a_whole_number() -> None:
     assert sg.jacobian(f)(-1.0) == 0.0
     assert sg.jacobian(lambda x: (0, x * x))(3.0) == (0.0, 6.0)
     np.testing.assert_array_equal(sg.grad(lambda x: np.sum(x) if x[0] > 0 else 0)(-np.ones(2)), 0)
+
+
+def test_dictionaries_of_directions_are_matched_by_their_keys() -> None:
+    def f(d: Any) -> Any:
+        return 3.0 * d["p"] ** 2 + 5.0 * d["q"] * d["p"]
+
+    at, along = {"p": 1.0, "q": 2.0}, {"q": 1.0, "p": 0.0}
+    assert sg.jvp(f, (at,), (along,)) == (13.0, 5.0)
+    assert sg.hvp(f, (at,), (along,)) == {"p": 5.0, "q": 0.0}
+    assert sg.jet(f, (at,), ([along],))[1] == [5.0]
+    _, back = sg.vjp(lambda x: {"p": 3.0 * x, "q": [5.0 * x]}, 2.0)
+    assert back({"q": (1.0,), "p": 0.0}) == (5.0,)
+    with pytest.raises(ArgumentError, match=r"must have the keys .*\['p', 'q'\], not 'r'"):
+        sg.jvp(f, (at,), ({"p": 1.0, "r": 0.0},))
+
+
+def test_dictionaries_of_custom_rules_are_matched_by_their_keys() -> None:
+    @sg.custom_vjp
+    def weighed(d: Any) -> Any:
+        return 3.0 * d["p"] + 5.0 * d["q"]
+
+    weighed.defvjp(lambda d: (weighed(d), None), lambda _, ct: ({"q": 5.0 * ct, "p": 3.0 * ct},))
+    assert sg.grad(weighed)({"p": 1.0, "q": 2.0}) == {"p": 3.0, "q": 5.0}
+
+    @sg.custom_jvp
+    def both(x: Any) -> Any:
+        return {"p": 3.0 * x, "q": 5.0 * x}
+
+    both.defjvp(lambda x, t: (both(*x), {"q": 5.0 * t[0], "p": 3.0 * t[0]}))
+    assert sg.grad(lambda x: both(x)["p"])(2.0) == 3.0
+
+
+def test_values_of_jvp_keep_what_is_no_number() -> None:
+    found: Any = sg.jvp(lambda x: (2.0 * x, "name"), (3.0,), (1.0,))
+    assert found == ((6.0, "name"), (2.0, None))

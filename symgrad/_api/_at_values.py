@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._core.base.state import now
+from .._core.trace import aligned, as_leaf, flatten, is_number_list
 from .._dispatch import Function, R
 from ..errors import ArgumentError
 from ._argnums import as_floats
@@ -103,6 +104,22 @@ def _check_tuple(value: Any, name: str) -> None:
         raise ArgumentError(f"{name} is a tuple with one entry for each argument: write (x,)")
 
 
+def _listed_as(value: Any, like: Any) -> Any:
+    """Return directions with lists of numbers where a value has lists, and arrays for arrays."""
+    if isinstance(like, np.ndarray):
+        return as_leaf(value, "the tangent") if is_number_list(value) else value
+    if isinstance(like, dict) and isinstance(value, dict):
+        return {key: _listed_as(x, like.get(key)) for key, x in value.items()}
+    if type(like) not in (list, tuple):
+        return value
+    has_rows = type(value) is type(like) or (
+        type(like) is list and isinstance(value, np.ndarray) and value.ndim > 0
+    )
+    if not has_rows or len(value) != len(like):
+        return value
+    return type(like)(map(_listed_as, value, like))
+
+
 def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[R, R]:
     """Return ``f(*primals)`` and its derivative in the direction ``tangents``.
 
@@ -111,7 +128,8 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
     f:
         A NumPy function.
     primals, tangents:
-        Tuples with one entry for each argument, of equal structures and shapes.
+        Tuples with one entry for each argument, of equal structures and shapes. Dictionaries
+        are matched by their keys.
 
     Returns
     -------
@@ -128,9 +146,8 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
     check_function(f, "jvp")
     _check_tuple(primals, "primals")
     _check_tuple(tangents, "tangents")
-    result: tuple[R, R] = _called(
-        f, _jvp_function, as_floats(tuple(primals)), as_floats(tuple(tangents))
-    )
+    along = _listed_as(tuple(tangents), tuple(primals))
+    result: tuple[R, R] = _called(f, _jvp_function, as_floats(tuple(primals)), as_floats(along))
     return result
 
 
@@ -216,13 +233,19 @@ def vjp(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[[Any], tuple[An
     primals = as_floats(primals)
     out: R
     out, before = _called_in_state(f, compile, *primals, keep=True)
-    return out, partial(_pulled_back, f, primals, before)
+    leaves, tree = flatten(out, lists=True)
+    return out, partial(_pulled_back, f, primals, before, tree.unflatten(leaves))
 
 
 def _pulled_back(
-    f: Callable[..., Any], primals: Any, before: Any, cotangent: Any
+    f: Callable[..., Any], primals: Any, before: Any, like: Any, cotangent: Any
 ) -> tuple[Any, ...]:
-    """Return cotangents, of the function in the state that the value is of."""
+    """Return cotangents, of the function in the state that the value is of.
+
+    They are nested as the value, ``like``: where it is a list, a list of numbers is no array.
+    """
+    tree = flatten(like, lists=True)[1]
+    cotangent = aligned(_listed_as(cotangent, like), tree, "the cotangent")
     with nullcontext() if before is None else before.reinstated():
         result: tuple[Any, ...] = _called(f, _vjp_function, primals, as_floats(cotangent))
     return result
@@ -252,4 +275,5 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     check_function(f, "hvp")
     _check_tuple(primals, "primals")
     _check_tuple(tangents, "tangents")
-    return _called(f, _hvp_function, as_floats(tuple(primals)), as_floats(tuple(tangents)))
+    along = _listed_as(tuple(tangents), tuple(primals))
+    return _called(f, _hvp_function, as_floats(tuple(primals)), as_floats(along))

@@ -140,7 +140,8 @@ def jvp_body(function: Callable[..., Any]) -> Callable[..., Any]:
         slopes = filled(pushed, nodes)
         closed = opened.close([*nodes, *slopes])
         count = len(nodes)
-        return tuple(_nested(part, tree, leaves) for part in (closed[:count], closed[count:]))
+        value = tree.unflatten(x[0] if isinstance(x, tuple) else closed[x] for x in leaves)
+        return value, _nested(closed[count:], tree, leaves)
 
     return body
 
@@ -222,7 +223,7 @@ def vjp_body(function: Callable[..., Any]) -> Callable[..., Any]:
         opened = Opened(function, primals, {}, range(len(primals)), _top)
         nodes, tree, leaves = collect(opened.result)
         widths = widths_of(tree, leaves)
-        flat = fitting(cotangents, widths, "the cotangent")
+        flat = fitting(cotangents, tree, widths, "the cotangent")
         if flat is None:
             given = flatten_traced(cotangents)[1]
             raise ArgumentError(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._core.base.argument_checks import shown
-from .._core.trace import Tree, flatten
+from .._core.trace import Tree, aligned, flatten
 from ..errors import ArgumentError, DTypeError, ShapeError
 
 
@@ -79,7 +79,7 @@ class Flat:
         ShapeError
             If it is another structure, or its arrays have other shapes.
         """
-        leaves, tree = flatten(value)
+        leaves, tree = flatten(aligned(value, self.tree, what))
         leaves = [as_vector(leaf, what) for leaf in leaves]
         shapes = [np.shape(leaf) for leaf in leaves]
         if tree.leaves != self.tree.leaves or shapes != self.shapes:

@@ -27,6 +27,7 @@ from .._core.trace import (
     Examples,
     Traced,
     Tree,
+    aligned,
     argument_name,
     arrived,
     as_node,
@@ -239,7 +240,8 @@ def filled(found: Iterable[Node | None], like: Iterable[Node]) -> list[Node]:
 
 def matching(tangents: Any, opened: Opened, what: str) -> list[Node]:
     """Return the tangents of the opened inputs, which must have their shapes."""
-    flat = fitting(tuple(tangents), opened.widths, what)
+    tree = Tree("tuple", None, tuple(tree for tree, _, _ in opened.trees))
+    flat = fitting(tuple(tangents), tree, opened.widths, what)
     if flat is None:
         raise ArgumentError(
             f"{what} must have the structure of the primals: {len(opened.widths)} arrays "
@@ -256,13 +258,13 @@ def values_of(value: Any) -> list[tuple[Any, ...]]:
     return [value for value in found if value[0] is not None]
 
 
-def fitting(value: Any, widths: Sequence[int], what: str) -> list[Any] | None:
+def fitting(value: Any, tree: Tree, widths: Sequence[int], what: str) -> list[Any] | None:
     """Return the leaves of tangents or cotangents, of which some are complex (width 2).
 
-    A real value serves where a complex one is needed, but not the other way round. None if
-    there are more or fewer than needed.
+    ``tree`` is the structure of what they belong to. A real value serves where a complex one is
+    needed, but not the other way round. None if there are more or fewer than needed.
     """
-    given = values_of(value)
+    given = values_of(aligned(value, tree, what))
     if len(given) != len(widths):
         return None
     flat: list[Any] = []

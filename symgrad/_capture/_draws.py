@@ -118,6 +118,10 @@ class Drawing:
     def _generators(self, values: Sequence[Any]) -> list[Any]:
         return [x if place < 0 else values[place] for place, x in self._sources]
 
+    def states(self, values: Sequence[Any]) -> States:
+        """Return the states in which the generators of a call are now."""
+        return States(self._generators(values))
+
     def given(self, values: Sequence[Any], sizes: dict[Any, int]) -> list[Any]:
         """Return the inputs of the program, drawn ones behind the others."""
         drawn = carry_out(self._makes, self._generators(values), sizes_by(sizes))
@@ -134,7 +138,7 @@ class Drawing:
         sizes = self.sizes(values)
         if sizes is None:
             return False
-        before = States(self._generators(values))
+        before = self.states(values)
         try:
             return test(self.given(values, sizes))
         finally:
@@ -155,7 +159,7 @@ class Drawing:
                 return MISS
             rest = values[count:]
             # Arrays to write to may be of a kind that machine code does not take.
-            before = States(self._generators(values)) if decides or rest else None
+            before = self.states(values) if decides or rest else None
             result = function(*self.given(values, sizes), *rest)
             if result is MISS and before is not None:
                 before.put_back()

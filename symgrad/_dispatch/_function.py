@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from types import CodeType
 from typing import Any, Generic, overload
 from weakref import WeakSet
 
@@ -51,6 +52,7 @@ from .._core.trace import (
     as_leaves,
     carried_out,
     flatten,
+    matches_sequences,
     trace,
 )
 from ..errors import (
@@ -83,6 +85,9 @@ _MEETING = free_in_children(threading.RLock())
 
 #: How many numbers in lists are taken apart: each is an argument of the machine code.
 MOST_APART = 256
+
+#: Errors of what arrays, or NumPy's numbers in them, cannot do, and lists may.
+_FOR_ARRAYS = (SymgradError, TypeError, AttributeError)
 
 #: How often a trace is begun again because another thread has changed what it reads.
 RACES = 16
@@ -310,13 +315,24 @@ class Function(Foreign, Travels, Generic[P, R]):
             given = self._given(raw, tree, call.args, call.kwargs)
             try:
                 result = self._run(replace(given, apart=True), out)
-            except foreseen(Exception):
+            except foreseen(Exception) as error:
                 if apart:
                     raise
+                refused = error
             else:
                 self._kinds.apart[key] = True
                 return result
             self._kinds.apart[key] = False
+            result = self._run(call, out)
+            if isinstance(refused, SymgradError):
+                name = getattr(self, "__name__", "the function")
+                warn_user(
+                    f"{name} tells lists of numbers from arrays, and cannot be traced with lists: "
+                    f"{refused}. The lists of this call are arrays here. Write instead: "
+                    "np.array(x), or a tuple",
+                    CaptureWarning,
+                )
+            return result
         return self._run(call, out)
 
     def _run(self, call: Call, out: Any) -> Any:
@@ -468,6 +484,8 @@ class Function(Foreign, Travels, Generic[P, R]):
                 if captures.fallback(reading, error) or doubted:
                     continue
                 captures.take(way)
+                if call.listed and not call.settled and isinstance(error, _FOR_ARRAYS):
+                    raise ListsError from error
                 refusal = refused_in_c(error)
                 if refusal is not None:
                     raise refusal from error
@@ -504,7 +522,7 @@ class Function(Foreign, Travels, Generic[P, R]):
                 promised=promised, callback=captures.called_later, draws=draws, lists=lists
             )
             try:
-                with around, apart(promised), self._telling(lists, call):
+                with around, apart(promised), self._telling(lists, call, reading.codes):
                     examples = Examples(inputs, concrete, given.read, captures.indices(reading))
                     captures.needed, captures.places = examples.needed, examples.places
                     watch = None if recall is None else captures.unless_assigning(recall.watch)
@@ -547,9 +565,13 @@ class Function(Foreign, Travels, Generic[P, R]):
             return made
 
     @contextlib.contextmanager
-    def _telling(self, lists: Lists, call: Call) -> Iterator[None]:
+    def _telling(self, lists: Lists, call: Call, codes: Sequence[CodeType]) -> Iterator[None]:
         """Have a trace end with a :class:`ListsError` that tells lists of its call from arrays."""
+        if any(map(matches_sequences, codes)):
+            lists.asked, lists.asks = bool(call.listed), True
         try:
+            if lists.asked and not call.settled:
+                raise ListsError
             yield
         except foreseen(Exception, LongTraceError) as error:
             if lists.asked and not call.settled:

@@ -323,6 +323,8 @@ class Specialization:
 
     def result(self, leaves: Sequence[Any], out: Any, backend: str) -> Any:
         """Compute the result, into ``out`` unless that is None, or return MISS."""
+        drawing = self.drawing if self.conditions else None
+        before = None if drawing is None else drawing.states(self.values(leaves))
         try:
             if self.drawing is not None and backend == "numba":
                 backend = "numpy"  # whose kernels take arrays and numbers
@@ -336,6 +338,8 @@ class Specialization:
         except BranchError:
             if not self.conditions:
                 raise  # of a function that it calls back
+            if before is not None:  # another trace draws for this call
+                before.put_back()
             return MISS
         except MemoryError as error:
             raise self.shortage(leaves) from error

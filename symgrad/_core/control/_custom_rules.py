@@ -22,7 +22,7 @@ from ..graph import BODIES, RULE, Body, Input, Literal, Node, Rule, apply
 from ..graph._types import TOKEN
 from ..op import FLAG, BranchOp, Products, Words, define
 from ..rewrite import rewrite
-from ..trace import Traced, as_node, cast, close_conditions, fresh, substitute
+from ..trace import Traced, aligned, as_node, cast, close_conditions, fresh, substitute
 from ..transforms.batch import batch
 from ..transforms.guards import Guarded, of_any
 from ..transforms.reverse import pull_back
@@ -238,7 +238,10 @@ class ByTangent:
         found = self.rule(primals, slopes)
         if not isinstance(found, tuple) or len(found) != 2:
             raise ArgumentError(f"custom_jvp: {at(self.rule)} must return (result, tangent)")
-        out = Values.of(found[1])
+        tangent = aligned(
+            found[1], self.results.tree, f"custom_jvp: the tangent of {at(self.rule)}"
+        )
+        out = Values.of(tangent)
         if len(out.places) != len(self.results.places):
             raise ArgumentError(
                 f"custom_jvp: {at(self.rule)} returns a tangent of another structure than the "
@@ -269,6 +272,7 @@ def matched(
     rest = iter(operands)
     for part, tree in zip(found, trees, strict=True):
         own = [next(rest) for _ in range(tree.leaves) if next(position) in places]
+        part = aligned(part, tree, f"{what}: a cotangent of {at(function)}")
         slopes = [None] * len(own) if part is None else Values.of(part).nodes
         if len(slopes) != len(own):
             raise ArgumentError(

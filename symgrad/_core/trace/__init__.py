@@ -48,7 +48,7 @@ from ._function import (
 from ._generators import RandomGenerator, in_trace
 from ._integers import size_bits
 from ._labels import is_table
-from ._lists import Lists, ListsError
+from ._lists import Lists, ListsError, matches_sequences
 from ._mask_selection import in_rows, is_selection
 from ._number_refusals import NUMBERS, one_of
 from ._signature import (
@@ -70,6 +70,7 @@ from ._tree import (
     Pair,
     Placed,
     Tree,
+    aligned,
     as_input,
     flatten,
     is_number_list,

@@ -24,7 +24,7 @@ from ._clocks import Reading
 from ._decisions import noted_equality
 from ._integers import PYTHONS, beyond, require_power
 from ._labels import labelled
-from ._lists import LISTS_OWN, ask_operator
+from ._lists import LISTS_OWN, ask_caught, ask_operator
 from ._number_refusals import Numberless
 
 _POWER = registry.ops["Power"]
@@ -35,11 +35,14 @@ _EQUALITIES = frozenset((registry.ops["Equal"], registry.ops["NotEqual"]))
 def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     """Return the operator that is the op ``name``, as a method of traced values."""
     op, lists_own = registry.ops[name], name in LISTS_OWN
+    undefined = op in _UNDEFINED
 
     def method(self: Any, other: Any) -> Any:
         frame = sys._getframe(1)
         if lists_own and self._node.shape:
             ask_operator(self._node, other, name)
+        elif undefined and not self.weak:
+            ask_caught(frame)
         node = None if self.weak else _alike(op, self, other, swap, frame)
         if node is None:
             return _applied(op, self, other, swap, frame)
@@ -68,6 +71,8 @@ def _applied(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> An
         value.weak in (float, complex) or (op is _MULTIPLY and _repeats(value))
     ):
         return NotImplemented  # of Python's numbers
+    if isinstance(other, (list, tuple)):
+        other = _stacked(other)
     if (named := labelled(other)) is not None:
         return PYTHONS[op](*((named, value) if swap else (value, named)))
     if makes_complex(other):
@@ -92,6 +97,14 @@ def _applied(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> An
     if made.weak is bool and _asks_identity(frame.f_code):
         return bool(made)
     return made._lying(value, other)
+
+
+def _stacked(values: Any) -> Any:
+    """Return nested lists that hold traced values as an array, as NumPy's numbers take them."""
+    if not isinstance(values, (list, tuple)):
+        return values
+    rows = [_stacked(x) for x in values]
+    return np.stack(rows) if any(isinstance(x, Numberless) for x in rows) else values
 
 
 #: Types of numbers that have no operators but Python's or NumPy's.

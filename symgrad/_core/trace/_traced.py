@@ -112,7 +112,7 @@ def _kind(value: Traced) -> Any:
 
 def _asked_kind(value: Traced) -> Any:
     """Return the class of what a traced value stands for to code that asks."""
-    if value._node.shape:
+    if value.weak is None:
         ask_kind(value._node)
     return _kind(value)
 
@@ -165,8 +165,11 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
             read = self._writes.read(region[0])
         if read is None:
             found = getitem(self, index)
-            if region[1] and (lists := now().lists) is not None:
-                lists.follow(self._node, found._node)  # a slice or a row
+            if (lists := now().lists) is not None:
+                if not region[1]:
+                    lists.read(self._node, found._node)
+                else:
+                    lists.follow(self._node, found._node)  # a slice or a row
                 if found is self and self._node in lists:  # x[:], of which a list makes a copy
                     lists.ask(self._node)
             return found._see(self) if _is_view(index, region[1]) else found

@@ -165,6 +165,36 @@ def flatten(value: Any, lists: bool = False) -> tuple[list[Any], Tree]:
     return leaves, _flatten(value, leaves, 0, lists)
 
 
+def aligned(value: Any, tree: Tree, what: str) -> Any:
+    """Return what goes with a value of a structure, such that their leaves are in the same order.
+
+    The two are written apart, and dictionaries are equal whatever the order of their keys.
+
+    Raises
+    ------
+    ArgumentError
+        If a dictionary has keys that the structure has not; ``what`` is the value's name.
+    """
+    if tree.kind == "dict" and isinstance(value, dict):
+        keys = tree.meta[-1]
+        others = [key for key in value if key not in keys]
+        if others:
+            raise ArgumentError(
+                f"{what} must have the keys of what it belongs to, {list(keys)}, not {others[0]!r}"
+            )
+        pairs = zip(keys, tree.children, strict=True)
+        return {key: aligned(value[key], part, what) for key, part in pairs if key in value}
+    if tree.kind in ("tuple", "list", "namedtuple") and isinstance(value, (tuple, list)):
+        parts: Any = value
+    elif tree.kind == "dataclass" and type(value) is tree.meta[0]:
+        parts = [getattr(value, name) for name in tree.meta[-1]]
+    else:
+        return value
+    if len(parts) != len(tree.children):
+        return value
+    return tuple(aligned(x, part, what) for x, part in zip(parts, tree.children, strict=True))
+
+
 def refuse_depth(depth: int, kind: type) -> None:
     """Raise if a value of some type is nested too deeply."""
     if depth > DEEPEST + AROUND:
