@@ -430,8 +430,8 @@ def strongest(guards: Mapping[sp.Basic, bool]) -> dict[sp.Basic, bool]:
     list of all its elements the size itself.
     """
     best: dict[tuple[type, sp.Basic], sp.Basic] = {}
-    for relation, truth in guards.items():
-        key = _bound(relation, truth)
+    bounds = {relation: _bound(relation, truth) for relation, truth in guards.items()}
+    for relation, key in bounds.items():
         if key is not None and (key not in best or relation.lts > best[key].lts):
             best[key] = relation
     numbers = {r.lhs: r for r, truth in guards.items()
@@ -441,8 +441,8 @@ def strongest(guards: Mapping[sp.Basic, bool]) -> dict[sp.Basic, bool]:
         for relation, truth in guards.items()
         if relation in numbers.values()
         or (
-            not relation.free_symbols <= numbers.keys()
-            and ((key := _bound(relation, truth)) is None or best[key] is relation)
+            ((key := bounds[relation]) is None or best[key] is relation)
+            and not relation.free_symbols <= numbers.keys()
         )
     }
 
