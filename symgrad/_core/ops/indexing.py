@@ -49,8 +49,7 @@ def _slice_entry(item: slice, size: Dimension) -> tuple[Any, int, Any]:
         require(sp.Le, dim, size if step > 0 else size - 1)
         return dim
 
-    last = as_dim(size - 1)
-    start = bound(item.start, 0 if step > 0 else last)
+    start = bound(item.start, 0 if step > 0 else as_dim(size - 1))
     stop = bound(item.stop, size if step > 0 else -1)
     span = as_dim(stop - start) if step > 0 else as_dim(start - stop)
     if hint(span) <= 0:
