@@ -1243,3 +1243,35 @@ def test_numbers_chosen_by_a_condition_are_arrays(x: float) -> None:
         assert value == f(np.float64(x))
         near = (f(np.float64(x + 1e-6)) - f(np.float64(x - 1e-6))) / 2e-6
         assert slope == pytest.approx(near, rel=1e-8)
+
+
+def test_places_that_are_arguments_are_compared_in_their_order() -> None:
+    """Which of each two is less follows from neighbours: guards do not grow with the square."""
+
+    def balance(x: Any, edges: Any) -> Any:
+        made = -x
+        for i, j in edges:
+            flow = np.tanh(x[i] - x[j])
+            made[i] -= flow
+            made[j] += flow
+        return made
+
+    def ring(n: int) -> list[tuple[int, int]]:
+        return [(k, (k + 2) % n) for k in range(n - 2)]
+
+    few, many = (len(sg.compile(balance).program(np.ones(n), ring(n)).guards) for n in (14, 28))
+    assert many < 2.5 * few
+    f, g = sg.compile(balance), sg.grad(lambda x, e: np.sum(balance(x, e) ** 2))
+    rng, x = np.random.default_rng(0), np.linspace(0.1, 1.5, 14)
+    for edges in [
+        ring(14),
+        [(j, i) for i, j in ring(14)],
+        ring(14)[::-1],
+        [(0, 1)] * 12,
+        *(rng.integers(14, size=(12, 2)).tolist() for _ in range(6)),
+        [(k + 1, k) for k in range(12)],
+    ]:
+        np.testing.assert_allclose(f(x, edges), balance(x, edges), rtol=1e-14)
+        way, e = rng.normal(size=14), 1e-6
+        ahead, behind = (np.sum(balance(x + s * way, edges) ** 2) for s in (e, -e))
+        np.testing.assert_allclose(g(x, edges) @ way, (ahead - behind) / (2 * e), rtol=1e-6)

@@ -70,7 +70,7 @@ class Block:
 
     def within(self, slope: Guarded) -> Block:
         """Return the block with another value."""
-        return replace(self, slope=slope)
+        return Block(self.source, self.lanes, self.rows, self.cols, slope, self.mask)
 
     def with_rows(self, rows: tuple[Index, ...]) -> Block:
         """Return the block at other places of the result."""

@@ -6,9 +6,9 @@ blocks of the node, or None where lanes do not lead on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,11 +68,24 @@ def is_zero(node: Node) -> bool:
 # ---------------------------------------------------------------- maps
 
 
-def mapped(node: Node, k: int, block: Block, support: Support) -> Found:
+class Slopes(NamedTuple):
+    """The derivatives of a map by its operands, and the conditions under which they count."""
+
+    node: Node
+    partials: Sequence[Any]
+    conditions: Sequence[Guard]
+
+    @classmethod
+    def of(cls, node: Node, support: Support) -> Slopes:
+        """Return those of a node: they are the same for all of its operands' blocks."""
+        y, xs = traced(node), [traced(x) for x in node.operands]
+        guards = conditions(node.op, y, xs, node.params, support.selects)
+        return cls(node, partials(node.op, y, xs, node.params), guards)
+
+
+def mapped(node: Node, k: int, block: Block, support: Support, slopes: Slopes) -> Found:
     """Each element of the operand reaches one of the result, with the rule's derivative."""
-    xs = [traced(x) for x in node.operands]
-    slope = partials(node.op, traced(node), xs, node.params)[k]
-    guard = conditions(node.op, traced(node), xs, node.params, support.selects)[k]
+    slope, guard = slopes.partials[k], slopes.conditions[k]
     where = support.of_constant(slope)
     if where is not None and not isinstance(block.value, Literal):
         guard = (*guard, (where, True))

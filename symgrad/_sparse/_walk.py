@@ -27,7 +27,7 @@ from .._core.transforms.support import Support, dependents
 from ._block import Block
 from ._dense import every, examples_of, filled, operands_of, whole
 from ._index import traced
-from ._rules import RULES, elementwise, is_zero, mapped
+from ._rules import RULES, Slopes, elementwise, is_zero, mapped
 from ._spans import Spans, range_read
 
 #: Told of each step behind which lanes do not lead on, and its operand.
@@ -125,6 +125,7 @@ class _Walk:
         self.barriers: dict[Node, None] = {}
         self.bounds: dict[Node, Node] = {}
         self.spans: dict[tuple[Node, int], Spans] = {}
+        self.slopes: Slopes | None = None
 
     def go(self) -> None:
         """Find the blocks of all nodes."""
@@ -237,8 +238,10 @@ class _Walk:
     def _through(self, node: Node, k: int, blocks: Sequence[Block]) -> list[Block] | None:
         """Return what becomes of an operand's blocks; None if it has to be cut."""
         rule = None if node.op.kind in PROJECTIONS else RULES.get(node.op.kind)
-        if node.op.kind == "map":
-            rule = partial(mapped, support=self.support)
+        if node.op.kind == "map" and blocks:
+            if self.slopes is None or self.slopes.node is not node:
+                self.slopes = Slopes.of(node, self.support)
+            rule = partial(mapped, support=self.support, slopes=self.slopes)
         parts: list[Block] = []
         for block in blocks if len(blocks) <= MANY else self._met(node, k, blocks):
             new = None if rule is None else rule(node, k, block)

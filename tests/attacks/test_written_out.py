@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad._core.base.switches import without
 
 Formula = Callable[[Any, int], Any]
 
@@ -163,4 +164,90 @@ def test_numbers_written_out(attack: Any) -> None:
             alone = np.stack([function(y, *given[1:]) for y in many])
             np.testing.assert_allclose(
                 each, alone, rtol=1e-11, atol=1e-11 * (1 + np.abs(alone).max())
+            )
+
+
+def pieces(rng: np.random.Generator, n: int, width: int) -> Callable[[Any, Any, int], list[Any]]:
+    """Return a function of a round's number that gives the round's short arrays."""
+    table = np.round(rng.normal(size=(n, 3)), 1)
+    table[rng.random(size=table.shape) < 0.2] = 0.0
+    same = table[0]
+    odd = int(rng.integers(n)) if rng.random() < 0.3 else -1
+    size, shift = int(rng.integers(1, width + 1)), int(rng.integers(0, 3))
+    matrix = np.round(rng.normal(size=(size, size)), 1) * (rng.random(size=(size, size)) < 0.7)
+
+    def own(z: Any, k: int) -> Any:
+        return z[width * k : width * k + size]
+
+    def elements(z: Any, t: Any, k: int) -> Any:
+        return np.array([z[width * k + j] * t - np.sin(own(z, k)[j]) for j in range(size)])
+
+    kinds = (
+        lambda z, t, k: own(z, k) * same[0] + same[1] * np.sin(own(z, k)) - t,
+        lambda z, t, k: table[k, 0] * own(z, k) + table[k, 1],
+        lambda z, t, k: own(z, k + 1) - (own(z, k) + 0.1 * elements(z, t, k)),
+        elements,
+        lambda z, t, k: matrix @ own(z, k) * t,
+        lambda z, t, k: t * own(z, k)[::-1] - z[width * k + shift],
+        lambda z, t, k: own(z, k) * (own(z, k + 1) if k != odd else 2.0),
+        lambda z, t, k: np.cos(z[(k + shift) % n : (k + shift) % n + size]) * own(z, k),
+        lambda z, t, k: own(z, k) * np.sum(own(z, k + 1)),
+    )
+    chosen = [kinds[j] for j in rng.integers(len(kinds), size=int(rng.integers(1, 4)))]
+    return lambda z, t, k: [kind(z, t, k) for kind in chosen]
+
+
+def in_short_arrays(rng: np.random.Generator, n: int, width: int) -> Callable[..., Any]:
+    """Return a function that puts short arrays behind each other, in one of some ways."""
+    made = pieces(rng, n, width)
+    gap, left_out = int(rng.integers(3)), int(rng.integers(n)) if rng.random() < 0.3 else -1
+    rounds = [k for k in range(n) if k != left_out]
+
+    def joined(z: Any, t: Any) -> Any:
+        return np.concatenate([x for k in rounds for x in made(z, t, k)])
+
+    def assigned(z: Any, t: Any) -> Any:
+        found = [made(z, t, k) for k in rounds]
+        total = sum(len(x) + gap for x in found[0])
+        out, place = np.full(n * total, t), 0
+        for arrays in found:
+            for x in arrays:
+                out[place : place + len(x)] = x
+                place += len(x) + gap
+        return out
+
+    def in_columns(z: Any, t: Any) -> Any:
+        found = [np.stack([x, 2 * x]) for k in rounds for x in made(z, t, k)]
+        return np.concatenate(found, axis=1).ravel()
+
+    ways = (joined, assigned, in_columns)
+    return ways[rng.integers(len(ways))]
+
+
+@pytest.mark.attack(
+    quick=10, whole=1_000, part=100, judge="plain NumPy, and pattern and derivatives without arrays"
+)
+def test_short_arrays_written_out(attack: Any) -> None:
+    """Arrays of short arrays that Python computes round by round, and their sparse Jacobians."""
+    for case in attack:
+        with case:
+            rng = case.rng
+            n, width = int(rng.integers(12, 45)), int(rng.integers(1, 7))
+            function = in_short_arrays(rng, n, width)
+            given = rng.uniform(-1, 1, size=(n + 4) * width), float(rng.uniform(0.1, 1))
+            wanted = function(*given)
+            size = 1 + np.abs(wanted).max()
+            found = sg.compile(function, dynamic=bool(rng.integers(2)))(*given)
+            np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11 * size)
+            sparse = sg.jacobian(function, sparse=True)(*given)
+            with without("arrays"):
+                pattern = sg.jacobian(function, sparse=True).pattern(*given)
+            assert (sparse.indptr == pattern.indptr).all()
+            assert (sparse.indices == pattern.indices).all()
+            way, e = rng.normal(size=given[0].shape), 1e-6
+            ahead, behind = (function(given[0] + s * way, given[1]) for s in (e, -e))
+            np.testing.assert_allclose(sparse @ way, (ahead - behind) / (2 * e), atol=1e-6 * size)
+            slope = sg.grad(lambda z, t, f=function: np.sum(f(z, t) ** 2))(*given)
+            np.testing.assert_allclose(
+                slope, 2 * wanted @ sparse.toarray(), rtol=1e-9, atol=1e-9 * size**2 * n
             )

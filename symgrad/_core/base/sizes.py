@@ -396,6 +396,19 @@ def guard(relation: sp.Basic, value_is: bool) -> None:
         guards[relation] = value_is
 
 
+def require(relation: type[sp.Rel], a: Dimension, b: Dimension) -> None:
+    """Record that the trace holds only while a relation of two sizes does, which it does now.
+
+    It is a guard that SymPy does not look at: one of each index that Python writes out.
+    """
+    guards, known = now().guards, [isinstance(x, int) for x in (a, b)]
+    if guards is None or all(known) or (not any(known) and a == b):
+        return
+    left, right = (sp.Integer(x) if isinstance(x, int) else x for x in (a, b))
+    if left.free_symbols or right.free_symbols:
+        guards[sp.Basic.__new__(relation, left, right)] = True
+
+
 def under(size: Any, bound: int) -> bool:
     """Tell whether a size is less than a number, by guard where symbols do not tell."""
     dim = as_dim(size)

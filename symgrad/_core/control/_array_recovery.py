@@ -8,7 +8,8 @@ same operations; functions of vectors may differ in the last digit from those of
 
 Over index lists, ``r[place[k]] += f(v[place[k]], v[other[k]])`` or ``total += f(...)``, sums are of
 different numbers of terms, no two alike. Their terms are: those of one kind become one array, which
-is added at their places, or up. All of this goes for rows of a few numbers, too.
+is added at their places, or up. All of this goes for rows of a few numbers, too, and for short
+arrays behind each other: ``np.concatenate(gaps)``, of a loop that makes one ``gaps`` a round.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..base.state import at, now
 from ..base.switches import is_on
 from ..graph import Constant, Literal, Node, element_count, rebuilt, remade, topological
 from ..op import Map
-from ..ops import ASSEMBLE, SLICE
+from ..ops import ASSEMBLE, RESHAPE, SLICE
 from ..ops.gathers import GATHER, SCATTER
 from ..ops.regions import within as inside
 from ..ops.updates import UPDATE
@@ -43,6 +44,9 @@ ROW = 256
 
 #: Kinds of ops of which terms are made, where they are of more than numbers.
 OF_TERMS = ("map", "view", "reduce", "contract", "assemble", "gather")
+
+#: So many values of one kind, at most, are written in turn in what may be rounds.
+IN_TURN = 32
 
 #: Values that are computed side by side.
 Lanes = tuple[Node, ...]
@@ -221,11 +225,52 @@ class _Run(NamedTuple):
     lanes: Lanes
 
 
-class _Writing:
-    """Numbers, or rows of them, that are written to an array.
+class _Ranges(NamedTuple):
+    """Short arrays of one kind, written to ranges at equal distances along an axis.
 
-    Those of one kind in a row are an array that is written there. Where many are left, the terms
-    that they are sums of are arrays, which are added at their places.
+    Attributes
+    ----------
+    axis, start, pace:
+        The axis, and where the ranges begin.
+    parts, lanes:
+        Which they are, and what they are.
+    """
+
+    axis: int
+    start: int
+    pace: int
+    parts: tuple[int, ...]
+    lanes: Lanes
+
+    def written(self, rows: Any, region: Any) -> Iterator[tuple[Node, Any]]:
+        """Yield what is written, and where.
+
+        Parameters
+        ----------
+        rows:
+            The arrays, one below the other.
+        region:
+            That of the first.
+        """
+        axis, count, [*shape] = self.axis, len(self.lanes), self.lanes[0].shape
+        before, behind = tuple(region[:axis]), tuple(region[axis + 1 :])
+        rows = np.moveaxis(rows, 0, axis) if axis else rows
+        size = shape[axis]
+        if self.pace == size:
+            shape[axis] = count * size
+            along = (self.start, 1, count * size)
+            yield as_node(RESHAPE(rows, shape=tuple(shape))), (*before, along, *behind)
+            return
+        for k in range(size):
+            along = (self.start + k, self.pace, count)
+            yield as_node(rows[(slice(None),) * (axis + 1) + (k,)]), (*before, along, *behind)
+
+
+class _Writing:
+    """Numbers, rows of them, or short arrays that are written to an array.
+
+    Those of one kind in a row are an array that is written there. Where many numbers are left, the
+    terms that they are sums of are arrays, which are added at their places.
     """
 
     def __init__(self, node: Node, kinds: _Kinds, sums: Sums) -> None:
@@ -237,12 +282,14 @@ class _Writing:
             if _is_row(x) and (part := _Part.of(region)).is_row(node.shape)
         }  # fmt: skip
         self.runs: list[_Run] = []
+        self.ranges: list[_Ranges] = []
         self.groups: _Groups | None = None
         #: Regions where nothing is left of what was there.
         self.cleared: set[Any] = set()
         if not self.over and not node.params["disjoint"]:
             return
         self.runs = list(self._in_rows(kinds))
+        self.ranges = list(self._in_ranges(kinds))
         left = len(self.parts) - sum(len(run.parts) for run in self.runs)
         if left >= LEAST and MOST_LEFT * left > len(self.parts):
             groups = kinds.groups([t for k in self.parts for t in self._terms(k, sums)])
@@ -250,7 +297,7 @@ class _Writing:
                 self.groups, self.runs = groups, []
 
     def __bool__(self) -> bool:
-        return bool(self.runs or self.groups)
+        return bool(self.runs or self.ranges or self.groups)
 
     def _in_rows(self, kinds: _Kinds) -> Iterator[_Run]:
         """Yield the parts that are of one kind, at equal distances along one axis."""
@@ -278,6 +325,32 @@ class _Writing:
                 elif count > 1:
                     begin = end - 1
 
+    def _in_ranges(self, kinds: _Kinds) -> Iterator[_Ranges]:
+        """Yield the short arrays that are of one kind, in ranges at equal distances."""
+        groups: defaultdict[Any, list[tuple[int, int]]] = defaultdict(list)
+        for k, (x, region) in enumerate(zip(self.node.operands, self.regions, strict=True)):
+            if x in kinds.steps and x.op.kind != "view":
+                axis = _range_axis(region, self.node.shape)
+                if axis is not None:
+                    groups[kinds.of[x], axis].append((int(region[axis][0]), k))
+        for (_, axis), group in groups.items():
+            group.sort()
+            for some in _in_turn(group):
+                starts = np.array([start for start, _ in some])
+                steps = np.diff(starts)
+                ends = [*(np.flatnonzero(steps[1:] != steps[:-1]) + 2), len(some)]
+                begin = 0
+                for end in ends:
+                    numbers = tuple([k for _, k in some[begin:end]])
+                    lanes = tuple([self.node.operands[k] for k in numbers])
+                    size, count = int(lanes[0].shape[axis]), end - begin
+                    pace = int(steps[begin]) if count > 1 else 0
+                    if count >= LEAST and (pace == size or size <= SHORT_LAST_AXIS):
+                        yield _Ranges(axis, some[begin][0], pace, numbers, lanes)
+                        begin = end
+                    elif count > 1:
+                        begin = end - 1
+
     def _terms(self, number: int, sums: Sums) -> list[Term]:
         """Return what is added at a place to what was there, in what is written over."""
         region = self.regions[number]
@@ -299,11 +372,15 @@ class _Writing:
         """Return the array, with arrays written or added."""
         done = together.changed
         taken = {k for run in self.runs for k in run.parts}
+        taken |= {k for ranges in self.ranges for k in ranges.parts}
         if self.groups is not None:
             taken |= self.parts.keys()
         pairs = enumerate(zip(self.node.operands, self.regions, strict=True))
         parts = [(done[x], region) for k, (x, region) in pairs if k not in taken]
         parts += [(together.filled(run.lanes), run.region) for run in self.runs]
+        for ranges in self.ranges:
+            rows = Traced(together.filled(ranges.lanes))
+            parts += ranges.written(rows, self.regions[ranges.parts[0]])
         if self.groups is None:
             return self._array(parts)
         rest: dict[Any, list[Term]] = {region: [] for region in self.cleared}
@@ -341,6 +418,35 @@ class _Writing:
             whole: Node = nodes[0]
             return whole
         return as_node(UPDATE(*map(Traced, nodes), shape=self.node.shape, regions=regions))
+
+
+def _range_axis(region: Any, shape: Sequence[Any]) -> int | None:
+    """Return the axis along which a region is a range at a known place, of others the whole."""
+    axes = [k for k, (entry, n) in enumerate(zip(region, shape, strict=True)) if entry != (0, 1, n)]
+    if len(axes) != 1:
+        return None
+    [axis] = axes
+    start, step, size = region[axis]
+    known = isinstance(start, int) and isinstance(size, int) and step == 1 and size > 0
+    return axis if known else None
+
+
+def _in_turn(group: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Return those at places at equal distances together, where several are written in turn.
+
+    ``group`` has places, in order, and numbers.
+    """
+    places = np.array([place for place, _ in group])
+    best, pace = 0.5, 0
+    for turn in range(1, min(IN_TURN, len(group) // LEAST) + 1):
+        found, counts = np.unique(places[turn:] - places[:-turn], return_counts=True)
+        part = counts.max() / counts.sum()
+        if part > best:
+            best, pace = part, int(found[counts.argmax()])
+    by_turn: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for place, number in group:
+        by_turn[place % pace if pace else 0].append((place, number))
+    return [*by_turn.values()]
 
 
 def _added(values: Sequence[tuple[Any, bool]]) -> Any:
@@ -492,6 +598,26 @@ def _parts(source: Node, parts: Sequence[_Part]) -> Node:
 
 def _slices(source: Node, axes: Any, places: Any, starts: Any, form: Any) -> Node:
     """Return slices of one size that begin at different places, as rows."""
+    steps = np.diff(places, axis=0)
+    if (steps == steps[0]).all() and np.count_nonzero(steps[0]) == 1:
+        [moving] = np.flatnonzero(steps[0])
+        firsts = zip(axes, places[0].tolist(), starts, strict=True)
+        region = [(as_dim(first + start), *form[k][1:]) for k, first, start in firsts]
+        start, step, size = region[moving]
+        pace, count = int(steps[0][moving]), len(places)
+        if size == 1 or pace == step * size:
+            region[moving] = (start, pace if size == 1 else step, count * size)
+            sizes = [n for _, _, n in region]
+            sizes[moving : moving + 1] = [count, size]
+            rows = RESHAPE(SLICE(Traced(source), region=tuple(region)), shape=tuple(sizes))
+            return as_node(np.moveaxis(rows, moving, 0) if moving else rows)
+        if size <= SHORT_LAST_AXIS:
+            columns = []
+            for k in range(size):
+                region[moving] = (as_dim(start + k * step), pace, count)
+                columns.append(SLICE(Traced(source), region=tuple(region)))
+            rows = np.stack(columns, axis=moving + 1)
+            return as_node(np.moveaxis(rows, moving, 0) if moving else rows)
     grid = np.indices([int(form[k][2]) for k in axes])
     indices = []
     for turn, column, start, k in zip(grid, places.T, starts, axes, strict=True):

@@ -8,7 +8,18 @@ import numpy as np
 import sympy as sp
 
 from ...errors import IndexingError
-from ..base.sizes import Dimension, Shape, Size, as_dim, as_expr, as_size, guard, hint, same
+from ..base.sizes import (
+    Dimension,
+    Shape,
+    Size,
+    as_dim,
+    as_expr,
+    as_size,
+    guard,
+    hint,
+    require,
+    same,
+)
 from .gathers import GATHER
 from .movement import RESHAPE
 from .regions import SLICE
@@ -28,24 +39,23 @@ def _slice_entry(item: slice, size: Dimension) -> tuple[Any, int, Any]:
             return default
         dim = _from_front(as_dim(value), size)
         if hint(dim) < lo:
-            guard(sp.Lt(dim, lo, evaluate=False), value_is=True)
+            require(sp.Lt, dim, lo)
             return lo
         if hint(dim) > hi:
             limit: Dimension = size if step > 0 else as_dim(size - 1)
-            guard(sp.Gt(dim, limit, evaluate=False), value_is=True)
+            require(sp.Gt, dim, limit)
             return limit
-        guard(sp.Ge(dim, lo, evaluate=False), value_is=True)
-        guard(sp.Le(dim, size if step > 0 else size - 1, evaluate=False), value_is=True)
+        require(sp.Ge, dim, lo)
+        require(sp.Le, dim, size if step > 0 else size - 1)
         return dim
 
-    last = as_dim(size - 1)
-    start = bound(item.start, 0 if step > 0 else last)
+    start = bound(item.start, 0 if step > 0 else as_dim(size - 1))
     stop = bound(item.stop, size if step > 0 else -1)
     span = as_dim(stop - start) if step > 0 else as_dim(start - stop)
     if hint(span) <= 0:
-        guard(sp.Le(span, 0, evaluate=False), value_is=True)
+        require(sp.Le, span, 0)
         return (0, 1, 0)
-    guard(sp.Gt(span, 0, evaluate=False), value_is=True)
+    require(sp.Gt, span, 0)
     stride = abs(step)
     count = span if stride == 1 else as_dim(sp.floor(as_expr(span + stride - 1) / stride))
     return (start, step, count)
@@ -58,9 +68,9 @@ def _integer_entry(item: Any, size: Dimension, axis: int) -> tuple[Any, int, Non
         raise IndexingError(f"index {dim} is out of bounds for axis {axis} with size {n}")
     place = _from_front(dim, size)
     if place is dim:
-        guard(sp.Lt(dim, size, evaluate=False), value_is=True)
+        require(sp.Lt, dim, size)
     else:
-        guard(sp.Ge(place, 0, evaluate=False), value_is=True)
+        require(sp.Ge, place, 0)
     return (place, 1, None)
 
 
@@ -164,6 +174,15 @@ def basic_region(shape: Shape, index: Any) -> tuple[tuple[Any, ...], Shape] | No
     return tuple(region), tuple(selected)
 
 
+def in_region(x: Any, shape: Shape, region: tuple[Any, ...], selected: Shape) -> Any:
+    """Return what a basic index selects of a value of a shape: see :func:`basic_region`."""
+    if any(entry != (0, 1, n) for entry, n in zip(region, shape, strict=True)):
+        x = SLICE(x, region=region)
+    if len(selected) > sum(size is not None for _, _, size in region):
+        x = RESHAPE(x, shape=selected)
+    return x
+
+
 def getitem(x: Any, index: Any) -> Any:
     """Return ``x[index]`` of a traced value.
 
@@ -256,11 +275,11 @@ def in_range(item: Any, size: int | Size, axis: int) -> Any:
         bad = low if low < -n else high
         raise IndexingError(f"index {bad} is out of bounds for axis {axis} with size {n}")
     if not isinstance(dim, int):
-        guard(sp.Gt(dim, high, evaluate=False), value_is=True)
+        require(sp.Gt, dim, high)
     if low >= 0:
         return item
     if not isinstance(dim, int):
-        guard(sp.Ge(dim, -low, evaluate=False), value_is=True)
+        require(sp.Ge, dim, -low)
     return np.where(item < 0, item + as_size(dim), item)
 
 

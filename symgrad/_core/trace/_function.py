@@ -12,7 +12,7 @@ import sympy as sp
 
 from ...errors import ArgumentError, CaptureWarning, SymgradError, TraceError
 from ..base.signals import foreseen
-from ..base.sizes import Size, recording
+from ..base.sizes import Dim, Size, recording
 from ..base.state import now, within
 from ..graph import (
     Input,
@@ -427,24 +427,51 @@ def strongest(guards: Mapping[sp.Basic, bool]) -> dict[sp.Basic, bool]:
     """Return guards without the bounds of sizes that others imply.
 
     A loop that Python writes out leaves ``n > k`` for each element ``x[k]`` that it reads, and a
-    list of all its elements the size itself.
+    list of all its elements the size itself. Places that are arguments, of edges say, leave which
+    of each two is less: in order, each next one implies the rest.
     """
     best: dict[tuple[type, sp.Basic], sp.Basic] = {}
-    for relation, truth in guards.items():
-        key = _bound(relation, truth)
+    bounds = {relation: _bound(relation, truth) for relation, truth in guards.items()}
+    for relation, key in bounds.items():
         if key is not None and (key not in best or relation.lts > best[key].lts):
             best[key] = relation
     numbers = {r.lhs: r for r, truth in guards.items()
                if truth and isinstance(r, sp.Eq) and isinstance(r.rhs, sp.Integer)}  # fmt: skip
+    implied = _implied(guards)
     return {
         relation: truth
         for relation, truth in guards.items()
         if relation in numbers.values()
         or (
-            not relation.free_symbols <= numbers.keys()
-            and ((key := _bound(relation, truth)) is None or best[key] is relation)
+            relation not in implied
+            and ((key := bounds[relation]) is None or best[key] is relation)
+            and not relation.free_symbols <= numbers.keys()
         )
     }
+
+
+def _implied(guards: Mapping[sp.Basic, bool]) -> set[sp.Basic]:
+    """Return the relations ``p < q`` of two sizes that others imply: ``p < r`` and ``r < q``."""
+    above: dict[Dim, dict[Dim, sp.Basic]] = {}
+    for relation, truth in guards.items():
+        if truth and isinstance(relation, (sp.StrictLessThan, sp.StrictGreaterThan)):
+            low, high = relation.lts, relation.gts
+            if isinstance(low, Dim) and isinstance(high, Dim) and low.hint < high.hint:
+                above.setdefault(low, {}).setdefault(high, relation)
+                above.setdefault(high, {})
+    found: set[sp.Basic] = set()
+    # Sizes in the order of what they are in the example, so that none is reached twice over.
+    order = sorted(above, key=lambda size: size.hint, reverse=True)
+    bits = {size: 1 << k for k, size in enumerate(order)}
+    reached: dict[Dim, int] = {}
+    for low in order:
+        beyond = 0
+        for high in sorted(above[low], key=lambda size: size.hint):
+            if beyond & bits[high]:
+                found.add(above[low][high])
+            beyond |= bits[high] | reached[high]
+        reached[low] = beyond
+    return found
 
 
 def _bound(relation: sp.Basic, truth: bool) -> tuple[type, sp.Basic] | None:

@@ -19,7 +19,7 @@ from ..graph import Constant, Literal, Node, Where
 from ..graph._types import check_dtype
 from ..op import Op, registry
 from ..ops import RESHAPE, getitem
-from ..ops.indexing import basic_region
+from ..ops.indexing import basic_region, in_region
 from ..ops.np_common import as_array, holds_traced
 from ._arrays import InMemory, add_operators
 from ._assignment import (
@@ -164,7 +164,7 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
         if self._writes is not None and self._view is None:
             read = self._writes.read(region[0])
         if read is None:
-            found = getitem(self, index)
+            found = in_region(self, self._shape, *region)
             if (lists := now().lists) is not None:
                 if not region[1]:
                     lists.read(self._node, found._node)

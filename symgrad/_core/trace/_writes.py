@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
 import sympy as sp
 
 from ...errors import TraceError
-from ..base.sizes import Shape, as_dim, as_expr, dim_product, guard, hint
+from ..base.sizes import Shape, as_dim, as_expr, dim_product, hint, require
 from ..base.state import now
 from ..graph import Literal, Node, apply
 from ..op import registry
@@ -62,12 +63,23 @@ def _below(a: Any, b: Any) -> bool:
     """Tell whether ``a < b``; where only the hints can tell, a guard keeps it true."""
     if isinstance(a, int) and isinstance(b, int):
         return a < b
-    difference = as_expr(b) - as_expr(a)
     if not hint(as_dim(a)) < hint(as_dim(b)):
         return False
-    if not sp.expand(difference).is_positive:
-        guard(sp.Lt(a, b, evaluate=False), value_is=True)
+    if not _surely_below(a, b):
+        require(sp.Lt, a, b)
     return True
+
+
+@lru_cache(maxsize=65536)
+def _surely_below(a: Any, b: Any) -> bool:
+    """Tell whether ``a < b`` for all sizes."""
+    a, b = as_expr(a), as_expr(b)
+    # SymPy takes half a millisecond to say so.
+    if a.is_Symbol and (b.is_Symbol or b.is_Integer):
+        return False  # a size has no bound above
+    if a.is_Integer and b.is_Symbol:
+        return bool((b.is_positive and a <= 0) or (b.is_nonnegative and a < 0))
+    return bool(sp.expand(b - a).is_positive)
 
 
 def _ends(entry: Entry) -> tuple[Any, Any]:

@@ -143,3 +143,75 @@ def test_one_value_many_times(value: Callable[..., Any], n: int) -> None:
     np.testing.assert_allclose(found, kept(p), rtol=1e-12)
     step = kept(p + 1e-30j * np.cos(p)).imag / 1e-30
     np.testing.assert_allclose(slopes @ np.cos(p), step, rtol=1e-10)
+
+
+def shooting(z: Any) -> Any:
+    found = []
+    for k in range(len(z) // 3 - 1):
+        x, u = z[3 * k : 3 * k + 2], z[3 * k + 2]
+        slope = np.array([x[1], u - np.sin(x[0])])
+        found.append(z[3 * k + 3 : 3 * k + 5] - (x + 0.1 * slope))
+    return np.concatenate(found)
+
+
+def in_turn_short(z: Any) -> Any:
+    """Two arrays of one kind and one of another in each round."""
+    found = []
+    for k in range(len(z) // 3 - 1):
+        found += [0.5 * z[3 * k : 3 * k + 2] - 1.0, 2.0 * z[3 * k + 1 : 3 * k + 3] - 3.0]
+        found.append(np.sin(z[3 * k : 3 * k + 3]))
+    return np.concatenate(found)
+
+
+def with_others_between(z: Any) -> Any:
+    """One round is of another kind, and numbers stand between."""
+    found = []
+    for k in range(len(z) // 3):
+        found.append(z[3 * k : 3 * k + 3] * 2.0 + z[0] if k != 9 else np.cos(z[2:5]))
+        found.append(np.zeros(1))
+    return np.concatenate(found)
+
+
+def columns(z: Any) -> Any:
+    rows = [np.stack([z[3 * k : 3 * k + 2] ** 2, z[3 * k + 1 : 3 * k + 3]])
+            for k in range(len(z) // 3)]  # fmt: skip
+    return np.concatenate([r * 2.0 + 1.0 for r in rows], axis=1)
+
+
+def windows(z: Any) -> Any:
+    table = np.reshape(z, (-1, 3))
+    found = [table[k : k + 2, 1:] * table[k : k + 2, :2] for k in range(len(z) // 3 - 2)]
+    return np.concatenate(found)
+
+
+@pytest.mark.parametrize("of", [shooting, in_turn_short, with_others_between, columns, windows])
+def test_short_arrays_behind_each_other_are_one(of: Any) -> None:
+    counts = {steps(of, np.linspace(0, 1, 3 * n)) for n in (60, 90)}
+    assert len(counts) == 1
+    assert counts.pop() < 60
+    z = np.random.default_rng(2).normal(size=3 * 40)
+    np.testing.assert_allclose(sg.compile(of)(z), of(z), rtol=1e-14)
+    matrix = sg.jacobian(of, sparse=True)(z)
+    way, e = np.random.default_rng(3).normal(size=z.shape), 1e-6
+    slope = (of(z + e * way) - of(z - e * way)) / (2 * e)
+    np.testing.assert_allclose(matrix @ way, np.ravel(slope), atol=1e-7)
+
+
+def test_numbers_of_the_code_stay_numbers_where_short_arrays_are_written_in_turn() -> None:
+    """What is zero in one of the arrays of each round is no entry of the pattern."""
+    weights = np.array([[1.0, 0.0], [0.0, 2.0]])
+
+    def f(z: Any) -> Any:
+        found = []
+        for k in range(40):
+            near, far = z[2 * k : 2 * k + 2], z[2 * k + 1 : 2 * k + 3]
+            found += [w[0] * near + w[1] * far for w in weights]
+        return np.concatenate(found)
+
+    rows = [sg.jacobian(lambda z, k=k: f(z)[4 * k : 4 * k + 4], sparse=True) for k in (0, 20, 39)]
+    z = np.ones(82)
+    whole = sg.jacobian(f, sparse=True)(z).tocsr()
+    for row, k in zip(rows, (0, 20, 39), strict=True):
+        found = row(z)
+        assert found.nnz == whole[4 * k : 4 * k + 4].nnz
+        np.testing.assert_array_equal(found.toarray(), whole[4 * k : 4 * k + 4].toarray())
