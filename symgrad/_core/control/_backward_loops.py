@@ -13,8 +13,8 @@ from ..graph import Body, Node, remade
 from ..trace import substitute
 from ..transforms.guards import Guard, Guarded, of_any
 from ._binomial import Binomial
-from ._fields import Loop, stand_ins
-from ._loop_reverse import Backward, differs, sent
+from ._fields import Loop, pick, stand_ins
+from ._loop_reverse import Backward, sent, truths_of
 from ._singular_points import is_risky
 
 
@@ -26,21 +26,24 @@ def pull_loop(
     in_order = any(x.op.kind == "tape" for x in loop.xs)  # tapes are read so, alone
     kind = Backward if loop.slots is None or in_order else Binomial
     risky = [w and is_risky(x) for w, x in zip(wanted, node.operands, strict=True)]
-    given = [*node.operands, *(ct.value for ct in cts.values())]
+    truths = truths_of(loop, cts.values())
+    given = [*node.operands, *(ct.value for ct in cts.values()), *pick(truths, truths)]
     known = now().pulled
-    alone = differs(cts.values()) or any(x.op.kind == "tape" for x in given)
-    if known is None or now().promised or alone:
+    if known is None or now().promised or any(x.op.kind == "tape" for x in given):
         return kind(loop, cts, wanted, risky).operands()
     outer = [projection.params["index"] for projection in cts]
     kinds = [(x.shape, x.dtype) for x in given]
     # Of one body, not of equal ones: loops with the same inputs in their bodies are merged later.
     items = tuple(id(value) if isinstance(value, Body) else value for _, value in node.items)
-    key = (items, *map(tuple, (wanted, risky, outer, kinds)))
+    masked = [truth is not None for truth in truths]
+    key = (items, *map(tuple, (wanted, risky, outer, kinds, masked)))
     if key not in known:
         inside = stand_ins(given, "of")
-        operands, rest = inside[: len(node.operands)], inside[len(node.operands) :]
+        operands, rest = inside[: len(node.operands)], iter(inside[len(node.operands) :])
+        values = [next(rest) for _ in cts]
+        guards = [((next(rest), True),) if mask else () for mask in masked]
         alike = Loop.of(remade(node, tuple(operands)))
-        seeds = {x: Guarded(ct) for x, ct in zip(cts, rest, strict=True)}
+        seeds = {x: Guarded(ct, guard) for x, ct, guard in zip(cts, values, guards, strict=True)}
         known[key] = loop, inside, kind(alike, seeds, wanted, risky).operands()
     _, inside, found = known[key]
     return _within(of_any(cts.values()), found, dict(zip(inside, given, strict=True)))

@@ -12,7 +12,7 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sec
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,10 +100,9 @@ class Backward:
         #: Where the cotangent of a carry's last value counts, if that differs between elements.
         self.begins: dict[Input, Node] = {}
         self.given: list[_Given] = []
-        apart = differs(cts.values()) and has_edges(loop.body.outputs)
-        for projection, ct in cts.items():
+        truths = truths_of(loop, cts.values())
+        for (projection, ct), truth in zip(cts.items(), truths, strict=True):
             k = projection.params["index"]
-            truth = _broadcast(ct) if apart and differs([ct]) else None
             if k < count:
                 self.last[k] = ct.value
                 if truth is not None:
@@ -121,7 +120,7 @@ class Backward:
         # Zero cotangents of carries that are given none do not count in a step either.
         zeros_inside = any(a and ct is None for a, ct in zip(self.active, self.last, strict=True))
         zeros_inside = zeros_inside and has_edges(loop.body.outputs)
-        self.guarding = apart or any(self.risky) or zeros_inside
+        self.guarding = any(truths) or any(self.risky) or zeros_inside
         self.carried = stand_ins(loop.carried, "ct_c")
         self._pull()
 
@@ -361,14 +360,19 @@ def sent(ct: Node, around: Guard, own: Guard) -> Guarded:
     return Guarded(value, narrowed(around, own) or ())
 
 
-def differs(cts: Iterable[Guarded]) -> bool:
-    """Tell whether one of these cotangents counts in some of its elements alone."""
-    return any(node.shape for ct in cts for node, _ in ct.guard)
+def truths_of(loop: Loop, cts: Collection[Guarded]) -> list[Node | None]:
+    """Return where each cotangent counts, None if everywhere or nowhere, or if that is no matter.
 
-
-def _broadcast(ct: Guarded) -> Node:
-    """Return where a cotangent counts, of its shape."""
-    return as_node(np.broadcast_to(holds(ct.guard), tuple(map(as_size, ct.value.shape))))
+    It matters where a step has an op that is undefined somewhere, or has no derivative there.
+    """
+    apart = [any(node.shape for node, _ in ct.guard) for ct in cts]
+    if not any(apart) or not has_edges(loop.body.outputs):
+        return [None] * len(apart)
+    return [
+        as_node(np.broadcast_to(holds(ct.guard), tuple(map(as_size, ct.value.shape))))
+        if differs else None
+        for ct, differs in zip(cts, apart, strict=True)
+    ]  # fmt: skip
 
 
 def _shape_of(guard: Guard, x: Node) -> Shape:
