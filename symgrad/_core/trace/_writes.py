@@ -70,7 +70,7 @@ def _below(a: Any, b: Any) -> bool:
     return True
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=4096)
 def _surely_below(a: Any, b: Any) -> bool:
     """Tell whether ``a < b`` for all sizes."""
     a, b = as_expr(a), as_expr(b)
