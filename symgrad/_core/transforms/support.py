@@ -94,6 +94,7 @@ class Support:
         self._moves = {x: True for x in seeds if x is not None and not isinstance(x, Literal)}
         self._known: dict[Node, Node | None] = {}
         self._tame: set[Node] = set()
+        self._apart: dict[Node, bool] = {}
 
     def product(self, node: Node, derivative: Node, partial: Any, product: Any) -> Any:
         """Return the product of a derivative and a partial one of ``node``, 0 where it stays 0.
@@ -146,7 +147,9 @@ class Support:
         somewhere: in others zeros do not stay where they are. Only of zeros that are constants of
         the program: a loop selects, and a selection has no derivative by a weight that is 0.
         """
-        if not self._graph or not _treats_elements_apart(node):
+        if node not in self._apart:  # once for all results of a loop
+            self._apart[node] = bool(self._graph) and _treats_elements_apart(node)
+        if not self._apart[node]:
             return EVERYWHERE
         where = self._where(derivative)
         return EVERYWHERE if where is EVERYWHERE or not _is_constant(where) else where
