@@ -399,15 +399,16 @@ class _Builder:
         scope = self.inner_scopes(node, list(operands), self.scopes[node])[0]
         left, sequence, terms = iter(ends), [], 1
         for limit in limits:
-            lower, upper = (
-                next(left) if isinstance(e, ast.expr) else (e, None) for e in limit.ends
+            infinite = (e if isinstance(e, sp.Expr) else None for e in limit.ends)
+            (lower, first), (upper, last) = (
+                next(left) if e is None else (e, None) for e in infinite
             )
-            sequence.append((scope[limit.name], lower[0], upper[0]))
-            if lower[1] is not None and upper[1] is not None and name != "Integral":
-                terms *= max(0, math.floor(upper[1] - lower[1]) + 1)
+            sequence.append((scope[limit.name], lower, upper))
+            if first is not None and last is not None and name != "Integral":
+                terms *= math.floor(abs(last - first)) + 1
         result = BINDING[name](body, *sequence)
         if result.free_symbols:
-            return Value(result, terms=1 if name == "Integral" else terms)
+            return Value(result, terms=terms)
         if name == "Integral":
             raise self.error("an integral of numbers alone: write its value", node)
         return self.added(name, node.args[0], limits, self.scopes[node])

@@ -187,6 +187,7 @@ SCIPYS = {
         ("Sum(x, (k, 0, 1), (k, 0, 2))", "binds a name twice"),
         ("Sum(x, (k, 0, oo))", "a sum of infinitely many terms"),
         ("Sum(x, (k, 1, 10**9))", "more than 1,000,000 terms"),
+        ("Sum(x, (k, 10**9, 1))", "more than 1,000,000 terms"),
         ("Sum(Sum(x, (k, 1, 10**4)), (j, 1, 10**4))", "more than 1,000,000 terms"),
         ("Sum(k, (k, 1, 10**4))", "1,000 terms of sums of numbers alone"),
         ("Sum(Sum(1, (k, 1, 100)), (j, 1, 100))", "1,000 terms of sums of numbers alone"),
