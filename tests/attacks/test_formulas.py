@@ -31,6 +31,8 @@ WILD = [*UNARY, "log", "tan", "gamma", "digamma", "loggamma", "asin", "acosh", "
         "airybi", "acoth"]  # fmt: skip
 WILD_PAIRS = ["besselj", "kv", "beta", "binomial", "polylog", "legendre", "hermite", "expint",
               "uppergamma", "Mod", "zeta", "LambertW", "elliptic_f", "hyp0f1"]  # fmt: skip
+#: Functions that are smooth everywhere, under SymPy's names.
+SMOOTH = ["Si", "fresnels", "airyai", "airybiprime", "erfi", "sech", "j0", "i1", "frac"]
 NUMBERS = ["0", "1", "2", "3", "7", "0.5", "1.25", "1e-3", "10"]
 HUGE = ["9" * 17, "9" * 300, "2**60", "10**9", "1e300", "5e-324", "1e999999999", "10**300",
         "(1/3)", "1/99999999999999997", "170.5", "-10**15"]  # fmt: skip
@@ -61,7 +63,7 @@ def written(rng: np.random.Generator, depth: int, wild: bool = False) -> str:
     if kind <= 4:
         return f"({inner[0]}{'+-*/'[kind - 1]}{inner[1]})"
     if kind == 5:
-        return f"{rng.choice(WILD if wild else UNARY)}({inner[0]})"
+        return f"{rng.choice(WILD if wild else [*UNARY, *SMOOTH])}({inner[0]})"
     if kind == 6:
         powers = [inner[1], *HUGE, "(1/2)", "-1"] if wild else ["2", "3", "-1", "0.5", "(1/3)"]
         return f"({inner[0]})**{rng.choice(powers)}"
@@ -73,6 +75,9 @@ def written(rng: np.random.Generator, depth: int, wild: bool = False) -> str:
         index = rng.choice(["k", *NAMES])
         ends = rng.choice(["0", "1", "-oo", "oo", *NUMBERS, *HUGE, inner[1]], 2)
         return f"{name}({inner[0]}*{index}, ({index}, {ends[0]}, {ends[1]}))"
+    if rng.random() < 0.3:
+        name, last = rng.choice(["Sum", "Product"]), rng.integers(0, 4)
+        return f"{name}({inner[0]} + k/5, (k, 0, {last})) + {inner[1]}"
     pairs = ["max", "min", "hypot", "arctan2"]
     name = rng.choice([*pairs, *WILD_PAIRS] if wild else pairs)
     return f"{name}({inner[0]}, {inner[1]})"
@@ -203,8 +208,13 @@ def test_commands_on_formulas(attack: Any, isolated: Any, warm: None, tmp_path: 
 
 EXACT: dict[str, Any] = {
     **{name: getattr(mpmath, name) for name in ("sin", "cos", "exp", "atan", "tanh", "erf",
-                                                "expm1", "sqrt", "log1p", "hypot")},
+                                                "expm1", "sqrt", "log1p")},
     "square": lambda a: a * a, "abs": abs, "max": max, "min": min, "arctan2": mpmath.atan2,
+    "hypot": lambda a, b: mpmath.sqrt(a * a + b * b),  # of complex numbers, too
+    "Si": mpmath.si, "fresnels": mpmath.fresnels, "airyai": mpmath.airyai,
+    "airybiprime": lambda a: mpmath.airybi(a, derivative=1), "erfi": mpmath.erfi,
+    "sech": mpmath.sech, "j0": mpmath.j0, "i1": lambda a: mpmath.besseli(1, a),
+    "frac": lambda a: a - mpmath.floor(a),
 }  # fmt: skip
 
 
@@ -229,6 +239,12 @@ def exact(node: ast.expr, known: dict[str, Any]) -> Any:
         case ast.Call(func=ast.Name(id="where")):
             test, yes, no = node.args
             return exact(yes if exact(test, known) else no, known)
+        case ast.Call(func=ast.Name(id="Sum" | "Product" as name)):
+            body, limit = node.args
+            assert isinstance(limit, ast.Tuple)
+            last = int(exact(limit.elts[2], known))
+            terms = [exact(body, {**known, "k": mpmath.mpf(k)}) for k in range(last + 1)]
+            return mpmath.fsum(terms) if name == "Sum" else mpmath.fprod(terms)
         case ast.Call(func=ast.Name(id=name)):
             return EXACT[name](*(exact(a, known) for a in node.args))
     raise AssertionError(ast.dump(node))
