@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._core.base.state import now
-from .._core.trace import aligned, as_leaf, flatten, is_number_list
+from .._core.trace import DEEPEST, aligned, as_leaf, flatten, is_number_list
 from .._dispatch import Function, R
 from ..errors import ArgumentError
 from ._argnums import as_floats
@@ -104,12 +104,17 @@ def _check_tuple(value: Any, name: str) -> None:
         raise ArgumentError(f"{name} is a tuple with one entry for each argument: write (x,)")
 
 
-def _listed_as(value: Any, like: Any) -> Any:
-    """Return directions with lists of numbers where a value has lists, and arrays for arrays."""
+def _listed_as(value: Any, like: Any, depth: int = 0) -> Any:
+    """Return directions with lists of numbers where a value has lists, and arrays for arrays.
+
+    What is nested too deep is refused where it is flattened.
+    """
+    if depth > DEEPEST:
+        return value
     if isinstance(like, np.ndarray):
         return as_leaf(value, "the tangent") if is_number_list(value) else value
     if isinstance(like, dict) and isinstance(value, dict):
-        return {key: _listed_as(x, like.get(key)) for key, x in value.items()}
+        return {key: _listed_as(x, like.get(key), depth + 1) for key, x in value.items()}
     if type(like) not in (list, tuple):
         return value
     has_rows = type(value) is type(like) or (
@@ -117,7 +122,7 @@ def _listed_as(value: Any, like: Any) -> Any:
     )
     if not has_rows or len(value) != len(like):
         return value
-    return type(like)(map(_listed_as, value, like))
+    return type(like)(_listed_as(x, y, depth + 1) for x, y in zip(value, like, strict=True))
 
 
 def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[R, R]:
