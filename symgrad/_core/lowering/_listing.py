@@ -35,7 +35,8 @@ def listing(function: Function, source: Sequence[Where] = (), prefix: str = "") 
     source:
         The user's lines that it is made of.
     prefix:
-        What the names of the program's functions begin with, which is left out.
+        What the names of the program's functions begin with, which is left out, as is the
+        package's name.
     """
     parameters = ", ".join(_parameter(p) for p in function.parameters)
     lines = [f"{function.name}({parameters}):{_comment(source)}"]
@@ -46,7 +47,7 @@ def listing(function: Function, source: Sequence[Where] = (), prefix: str = "") 
         elif not x.result or x.result not in elements:
             lines.append(f"    {_line(x, elements)}")
     for line in lines:
-        yield line.replace(f"{prefix}.", "") if prefix else line
+        yield line.replace(f"{prefix}.", "").replace("symgrad.", "") if prefix else line
 
 
 def _comment(source: Sequence[Where]) -> str:
