@@ -428,7 +428,7 @@ POINTS = np.array([0.5, 2.0, 3.0, 4.0])
     ],
 )
 def test_elements_of_loops_that_do_not_count(backend: Any, f: Any, x: Any, wanted: Any) -> None:
-    """What a loop makes of elements that are not selected is infinite or nan, and has no part."""
+    """Elements that are not selected are infinite or nan in the loop, and have derivative 0."""
     with sg.backend(backend), np.errstate(all="ignore"):
         reverse = sg.grad(f)(x)
         forward = sg.jacobian(f, mode="forward")(x)

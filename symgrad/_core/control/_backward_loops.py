@@ -14,7 +14,7 @@ from ..trace import substitute
 from ..transforms.guards import Guard, Guarded, of_any
 from ._binomial import Binomial
 from ._fields import Loop, pick, stand_ins
-from ._loop_reverse import Backward, sent, truths_of
+from ._loop_reverse import Backward, element_masks, sent
 from ._singular_points import is_risky
 
 
@@ -26,8 +26,8 @@ def pull_loop(
     in_order = any(x.op.kind == "tape" for x in loop.xs)  # tapes are read so, alone
     kind = Backward if loop.slots is None or in_order else Binomial
     risky = [w and is_risky(x) for w, x in zip(wanted, node.operands, strict=True)]
-    truths = truths_of(loop, cts.values())
-    given = [*node.operands, *(ct.value for ct in cts.values()), *pick(truths, truths)]
+    masks = element_masks(loop, cts.values())
+    given = [*node.operands, *(ct.value for ct in cts.values()), *pick(masks, masks)]
     known = now().pulled
     if known is None or now().promised or any(x.op.kind == "tape" for x in given):
         return kind(loop, cts, wanted, risky).operands()
@@ -35,7 +35,7 @@ def pull_loop(
     kinds = [(x.shape, x.dtype) for x in given]
     # Of one body, not of equal ones: loops with the same inputs in their bodies are merged later.
     items = tuple(id(value) if isinstance(value, Body) else value for _, value in node.items)
-    masked = [truth is not None for truth in truths]
+    masked = [truth is not None for truth in masks]
     key = (items, *map(tuple, (wanted, risky, outer, kinds, masked)))
     if key not in known:
         inside = stand_ins(given, "of")

@@ -98,15 +98,15 @@ class Backward:
         count = loop.carries
         self.last: list[Node | None] = [None] * count
         #: Where the cotangent of a carry's last value counts, if that differs between elements.
-        self.begins: dict[Input, Node] = {}
+        self.first_flags: dict[Input, Node] = {}
         self.given: list[_Given] = []
-        truths = truths_of(loop, cts.values())
-        for (projection, ct), truth in zip(cts.items(), truths, strict=True):
+        masks = element_masks(loop, cts.values())
+        for (projection, ct), truth in zip(cts.items(), masks, strict=True):
             k = projection.params["index"]
             if k < count:
                 self.last[k] = ct.value
                 if truth is not None:
-                    self.begins[loop.carried[k]] = truth
+                    self.first_flags[loop.carried[k]] = truth
             else:
                 out = loop.body.outputs[k]
                 counts = None
@@ -120,7 +120,7 @@ class Backward:
         # Zero cotangents of carries that are given none do not count in a step either.
         zeros_inside = any(a and ct is None for a, ct in zip(self.active, self.last, strict=True))
         zeros_inside = zeros_inside and has_edges(loop.body.outputs)
-        self.guarding = any(truths) or any(self.risky) or zeros_inside
+        self.guarding = any(masks) or any(self.risky) or zeros_inside
         self.carried = stand_ins(loop.carried, "ct_c")
         self._pull()
 
@@ -174,7 +174,7 @@ class Backward:
         for x, last, flows in zip(self.loop.carried, self.last, self.flowing, strict=True):
             guard = self.guards.get(x, ())
             sometimes = flows and (last is None or slopes.get(x) is None)
-            if flows and x in self.begins:
+            if flows and x in self.first_flags:
                 found[x] = x.shape
             elif self.guarding and (guard or sometimes or x in self.flags):
                 found[x] = _shape_of(guard, x) or (self.flags[x].shape if x in self.flags else ())
@@ -278,7 +278,9 @@ class Backward:
         for k, x in enumerate(loop.carried):
             if x in self.flags:
                 flag = self.flags[x]
-                start = self.begins.get(x) or filled(self.last[k] is not None, flag.shape, _FLAG)
+                start = self.first_flags.get(x) or filled(
+                    self.last[k] is not None, flag.shape, _FLAG
+                )
                 marks.append((x, flag, start, self._mark(x, flag.shape)))
         taped = [x for x, o in zip(loop.slices, loop.xs, strict=True) if o.op.kind == "tape"]
         each = [x for x in marked if x in loop.slices and x not in taped]
@@ -353,17 +355,18 @@ def sent(ct: Node, around: Guard, own: Guard) -> Guarded:
     """Return the cotangent of a loop's operand under both guards.
 
     ``around`` is that of the loop's results: where it fails, a zero cotangent has met slopes that
-    are infinite or nan in a step, so it is selected here. What a tape holds is for another loop,
-    not for a selection.
+    are infinite or nan in a step, so it is selected here. A tape is read by loops alone, and is
+    never selected.
     """
     value = ct if ct.op.kind == "tape" else settled(Guarded(ct, around, not around))
     return Guarded(value, narrowed(around, own) or ())
 
 
-def truths_of(loop: Loop, cts: Collection[Guarded]) -> list[Node | None]:
-    """Return where each cotangent counts, None if everywhere or nowhere, or if that is no matter.
+def element_masks(loop: Loop, cts: Collection[Guarded]) -> list[Node | None]:
+    """Return a mask of the elements where each cotangent counts; None if no mask is needed.
 
-    It matters where a step has an op that is undefined somewhere, or has no derivative there.
+    A mask is needed if the guard differs between elements, and a step has an op that is undefined
+    or not differentiable somewhere.
     """
     apart = [any(node.shape for node, _ in ct.guard) for ct in cts]
     if not any(apart) or not has_edges(loop.body.outputs):

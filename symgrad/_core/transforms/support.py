@@ -143,12 +143,12 @@ class Support:
     def around(self, node: Node, derivative: Node) -> Node | None:
         """Return where the derivative of a loop's result counts; None: everywhere.
 
-        Of a loop whose steps treat each element by itself, and with an op that is undefined
-        somewhere: in others zeros do not stay where they are. Only of zeros that are constants of
-        the program: a loop selects, and a selection has no derivative by a weight that is 0.
+        The zeros must be constants of the program, and the steps of the loop elementwise, with an
+        op that is undefined somewhere. Other loops move zeros, and a zero that is a weight has a
+        derivative, which the selection in a loop would cut off.
         """
         if node not in self._apart:  # once for all results of a loop
-            self._apart[node] = bool(self._graph) and _treats_elements_apart(node)
+            self._apart[node] = bool(self._graph) and _is_elementwise_loop(node)
         if not self._apart[node]:
             return EVERYWHERE
         where = self._where(derivative)
@@ -309,8 +309,8 @@ def held(value: Any, where: Node) -> Any:
     return registry.ops["Reached"](value, Traced(where))
 
 
-def _treats_elements_apart(node: Node) -> bool:
-    """Tell whether the body of a loop is of maps of its elements, one of them with an edge."""
+def _is_elementwise_loop(node: Node) -> bool:
+    """Tell whether all steps of a loop are elementwise, one of them undefined somewhere."""
     steps = [x for body in bodies(node) for x in topological(body.outputs) if x.op.kind != "leaf"]
     return all(x.op.kind == "map" for x in steps) and any(
         x.dtype.kind == "f" and is_edgy(x) for x in steps
