@@ -10,7 +10,6 @@ with ints and bools among them. Plain Python judges, and its extrapolated differ
 from __future__ import annotations
 
 import copy
-import linecache
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,6 +19,8 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import CaptureWarning, SymgradError
+
+from .test_closures import made
 
 HEAD = """
 import collections, collections.abc, copy, functools, itertools, math, numbers, operator
@@ -284,14 +285,6 @@ def _words(text: str) -> list[str]:
             parts += [word, letter]
             word = ""
     return [*parts, word]
-
-
-def made(source: str, name: str) -> Callable[..., Any]:
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    scope: dict[str, Any] = {"__name__": "attacked"}
-    exec(compile(source, name, "exec"), scope)
-    found: Callable[..., Any] = scope["f"]
-    return found
 
 
 def leaves(value: Any) -> list[float]:
