@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import gc
 import importlib
@@ -11,6 +12,7 @@ import re
 import shutil
 import sys
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -58,6 +60,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--whole", action="store_true", help="try all cases of every attack")
     group.addoption("--cases", metavar="N:M", help="try only these cases of the chosen attacks")
     group.addoption("--tally", metavar="FILE", help="write how many cases ended how, as JSON")
+    shard = "of what would run, only part K of N, which all machines cut alike"
+    group.addoption("--shard", metavar="K/N", type=_shard, help=shard)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    """Read ``K/N``."""
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise argparse.ArgumentTypeError(f"--shard takes K/N, 1 <= K <= N, such as 1/3, not {text!r}")
+    return int(found[1]), int(found[2])
 
 
 class Tally:
@@ -143,7 +155,22 @@ QUICK = 1
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not quick, unless ``--all`` or the choice of tests asks for it.
+    """Leave out what is not quick, and what is in another shard, as the options say."""
+    for item in items:
+        if re.search(r" at 0x[0-9a-f]{6}", item.nodeid):
+            raise pytest.UsageError(f"{item.nodeid}: an address, another in each process")
+    left_out = _not_quick(items) if is_quick(config) else set()
+    if config.option.shard:
+        part, parts = config.option.shard
+        shards = {item: zlib.crc32(item.nodeid.encode()) % parts + 1 for item in items}
+        left_out |= {item for item, shard in shards.items() if shard != part}
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _not_quick(items: Sequence[pytest.Item]) -> set[pytest.Item]:
+    """Tests that run with ``--all``, or where they are chosen, but not in the quick suite.
 
     Properties that a case shows within milliseconds (``@pytest.mark.quick``, without a number)
     run over all ops and functions, so none is without a test. Of other tests with many cases
@@ -151,11 +178,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     function, a page) such tests have run least so far, and of these ones that are spread over
     all: so every property is tested, by ops as different as can be, and always by the same.
     """
-    for item in items:
-        if re.search(r" at 0x[0-9a-f]{6}", item.nodeid):
-            raise pytest.UsageError(f"{item.nodeid}: an address, another in each process")
-    if not is_quick(config):
-        return
     left_out = {item for item in items if item.get_closest_marker("slow")}
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -171,9 +193,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         order = sorted(range(len(group)), key=lambda k: (met[names[k]], k * 0.618034 % 1))
         met.update(names[k] for k in order[:count])
         left_out.update(group[k] for k in order[count:])
-    if left_out:
-        config.hook.pytest_deselected(items=list(left_out))
-        items[:] = [item for item in items if item not in left_out]
+    return left_out
 
 
 def pytest_collection_finish() -> None:
