@@ -188,13 +188,14 @@ class Call:
 
     def loop_of(
         self, module: str, names: tuple[str, ...], arguments: tuple[str, ...],
-        sizes: tuple[Dimension, ...], steps: tuple[Dimension, ...], parity: Dimension = 0,
-        data: bool = False,
+        sizes: tuple[Dimension | str, ...], steps: tuple[Dimension, ...],
+        parity: Dimension = 0, data: bool = False,
     ) -> None:  # fmt: skip
         """Call the inner loop of a universal function, as NumPy calls it.
 
-        ``sizes`` and ``steps`` (in bytes) are those of the loop and then of the core axes. Of
-        two names the second is for an odd ``parity``; ``data`` says whether the loop has some.
+        ``sizes`` (or their registers) and ``steps`` (in bytes) are those of the loop and then of
+        the core axes. Of two names the second is for an odd ``parity``; ``data`` says whether the
+        loop has some.
         """
         e = self.e
         letter = "f" if self.dtype == np.float32 else "d"
@@ -227,12 +228,14 @@ class Call:
         self._called(f"@{symbol}", arguments, sizes, steps, extra)
 
     def _called(
-        self, function: str, arguments: Sequence[str], sizes: Sequence[Dimension],
+        self, function: str, arguments: Sequence[str], sizes: Sequence[Dimension | str],
         steps: Sequence[Dimension], extra: str,
     ) -> None:  # fmt: skip
         """Call an inner loop of a universal function with its tables."""
         tables = [self._table("ptr", arguments)]
-        tables += [self._table("i64", [self.size(n) for n in part]) for part in (sizes, steps)]
+        for part in (sizes, steps):
+            numbers = [n if isinstance(n, str) else self.size(n) for n in part]
+            tables.append(self._table("i64", numbers))
         self.e.call("void", function, [*(f"ptr {t}" for t in tables), f"ptr {extra}"])
 
     def _table(self, kind: str, values: Sequence[str]) -> str:

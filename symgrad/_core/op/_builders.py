@@ -86,6 +86,9 @@ class Instructions(Builder, Protocol):
     def shuffle(self, vector: str, first: str, second: str, lanes: str, order: str) -> str:
         """Append the elements of two vectors in an order, of the type ``lanes``."""
 
+    def least(self, a: str, b: str | int) -> str:
+        """Append the smaller one of two ``i64``."""
+
     def counted(
         self, cell: str, first: str, end: str | int, step: int = 1, stays: bool = False
     ) -> AbstractContextManager[str]:
@@ -164,8 +167,8 @@ class Call(Protocol):
 
     def loop_of(
         self, module: str, names: tuple[str, ...], arguments: tuple[str, ...],
-        sizes: tuple[Dimension, ...], steps: tuple[Dimension, ...], parity: Dimension = 0,
-        data: bool = False,
+        sizes: tuple[Dimension | str, ...], steps: tuple[Dimension, ...],
+        parity: Dimension = 0, data: bool = False,
     ) -> None:  # fmt: skip
         """Call the inner loop of a universal function, by its module and name."""
 

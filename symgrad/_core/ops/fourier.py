@@ -1,8 +1,11 @@
-"""Discrete Fourier transforms of rows: NumPy's pocketfft, called from kernels.
+"""Discrete Fourier transforms along an axis: NumPy's pocketfft, called from kernels.
 
-Complex numbers are pairs of reals here, along a last axis of two. The transforms are linear, and
-the transpose of each is a transform the other way with the same factor; those of real rows keep
-half of the result, so inner elements count twice one way and half the other way.
+Complex numbers are pairs of reals here, along a last axis of two; what lies before and behind
+the axis of their transforms is one axis each. Real numbers are transformed in rows.
+
+The transforms are linear, and the transpose of each is a transform the other way with the same
+factor; those of real rows keep half of the result, so inner elements count twice one way and half
+the other way.
 
 ``norm`` is NumPy's: a factor ``1/n`` ("forward": on the way there, "backward": on the way back)
 or ``1/sqrt(n)`` on both.
@@ -25,6 +28,9 @@ from .operands import Cores
 OTHER_WAY = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 NORM = one_of(*OTHER_WAY)
 LIBRARY = "numpy.fft._pocketfft_umath"
+
+#: So many columns of a matrix become rows to be transformed: they share the cache lines.
+SIDE_BY_SIDE = 16
 
 
 def _has_factor(inverse: bool, norm: str) -> bool:
@@ -63,32 +69,71 @@ def _batched(op: Any, x: Any, result: Any, **params: Any) -> Any:
     return RESHAPE(y, shape=(size, rows, *result(y)))
 
 
-# ---------------------------------------------------------------- complex rows
+# ---------------------------------------------------------------- complex numbers
 
 
 def fourier(x: Any, inverse: bool, norm: str) -> Any:
-    """Transform rows of complex numbers, which are pairs of reals."""
+    """Transform complex numbers, which are pairs of reals, along the second axis of three."""
     z = np.ascontiguousarray(x).view(np.result_type(x, 1j))[..., 0]
-    y = (np.fft.ifft if inverse else np.fft.fft)(z, norm=norm)
+    y = (np.fft.ifft if inverse else np.fft.fft)(z, axis=1, norm=norm)
     return np.stack((y.real, y.imag), axis=-1)
 
 
 def _fourier_element(index: Any, x: Any, inverse: bool, norm: str) -> Any:
-    row, k, part = index
+    row, k, column, part = index
     n = x.shape[1]
     j, limits = _row(n)
     angle = 2 * sp.pi * j * k / n
     turned = (2 * part - 1) * (1 if inverse else -1) * sp.sin(angle)
-    term = x[row, j, part] * sp.cos(angle) + turned * x[row, j, 1 - part]
+    term = x[row, j, column, part] * sp.cos(angle) + turned * x[row, j, column, 1 - part]
     return _scaled(sp.Sum(term, limits), n, inverse, norm)
 
 
 def _write_fourier(r: Call, inverse: bool, norm: str) -> None:
     x, out = r.pointers
-    rows, n, _ = r.shapes[0]
+    rows, n, columns, _ = r.shapes[0]
     width = 2 * r.dtype.itemsize
-    r.loop_of(LIBRARY, ("ifft" if inverse else "fft",), (x, _factor(r, n, inverse, norm), out),
-              (rows, n, n), (n * width, 0, n * width, width, width), data=True)  # fmt: skip
+    factor = _factor(r, n, inverse, norm)
+
+    def transform(x: str, out: str, count: Any) -> None:
+        r.loop_of(LIBRARY, ("ifft" if inverse else "fft",), (x, factor, out), (count, n, n),
+                  (n * width, 0, n * width, width, width), data=True)  # fmt: skip
+
+    if columns == 1:
+        transform(x, out, rows)
+        return
+    pair, aligned = f"<2 x {r.kind}>", f", align {r.dtype.itemsize}"
+    few = r.work(2 * SIDE_BY_SIDE * n)
+    e, points, width_of_row = r.e, r.size(n), r.size(columns)
+
+    def move(source: str, target: str, at: str, count: str, back: bool) -> None:
+        """Copy ``count`` columns of a matrix from element ``at`` on to rows, or back."""
+
+        def column(j: str) -> None:
+            row = e.op("add", "i64", at, e.op("mul", "i64", j, width_of_row))
+
+            def number(t: str) -> None:
+                places = [e.op("add", "i64", row, t),
+                          e.op("add", "i64", e.op("mul", "i64", t, points), j)]  # fmt: skip
+                taken, put = reversed(places) if back else places
+                value = e.load(pair, r.at(source, taken, pair), aligned)
+                e.store(pair, value, r.at(target, put, pair), aligned)
+
+            r.loop(count, number)
+
+        r.loop(points, column)
+
+    def some(k: str, block: str) -> None:
+        """Transform some columns of matrix ``k``."""
+        first = e.op("mul", "i64", block, SIDE_BY_SIDE)
+        count = e.least(e.op("sub", "i64", width_of_row, first), SIDE_BY_SIDE)
+        at = e.op("add", "i64", e.op("mul", "i64", k, r.size(n * columns)), first)
+        move(x, few, at, count, False)
+        transform(few, few, count)
+        move(few, out, at, count, True)
+
+    blocks = r.size((columns + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE)
+    r.loop(r.size(rows), lambda k: r.loop(blocks, lambda block: some(k, block)))
 
 
 FOURIER: ArrayOp = define(
@@ -98,10 +143,10 @@ FOURIER: ArrayOp = define(
             FOURIER(ct, inverse=not inverse, norm=OTHER_WAY[norm]),
         )),
         batch=lambda size, _, x, **params: _batched(FOURIER, x, lambda y: y.shape[1:], **params),
-        fits=Cores("r n 2", batched=False)),
-    Code(Written(_write_fourier, (3, 3), raises=True),
+        fits=Cores("r n c 2", batched=False)),
+    Code(Written(_write_fourier, (4, 4), raises=True),
         source=lambda x, inverse, norm: f"fourier({x}, {inverse}, {norm!r})", helpers=(fourier,)),
-    Words("discrete Fourier transforms of rows of complex numbers"),
+    Words("discrete Fourier transforms of complex numbers, along the second axis of three"),
 )  # fmt: skip
 
 # ---------------------------------------------------------------- real rows

@@ -33,42 +33,56 @@ def _norm(norm: Any) -> str:
     return str(name)
 
 
-def _axis(x: Any, axis: int, name: str) -> Any:
-    """Return ``x`` as floats with an axis moved to the end."""
+def _checked(x: Any, axis: int, name: str) -> tuple[Any, int]:
+    """Return ``x`` as floats, and the axis counted from the first one."""
     x = as_float(as_array(x))
     if not -x.ndim <= axis < x.ndim:
         raise ShapeError(f"{name}: there is no axis {axis} of an array with {x.ndim} axes")
-    return lift(x, x) if axis in (-1, x.ndim - 1) else np.moveaxis(x, axis, -1)
+    return lift(x, x), axis % x.ndim
+
+
+def _axis(x: Any, axis: int, name: str) -> Any:
+    """Return ``x`` as floats with an axis moved to the end."""
+    x, axis = _checked(x, axis, name)
+    return x if axis == x.ndim - 1 else np.moveaxis(x, axis, -1)
 
 
 def _back(y: Any, axis: int) -> Any:
     return y if axis in (-1, y.ndim - 1) else np.moveaxis(y, -1, axis)
 
 
-def sized(x: Any, n: Any, name: str) -> Any:
-    """Cut the last axis to ``n`` elements, or fill it up with zeros; there must be some."""
-    size = x.shape[-1]
+def sized(x: Any, n: Any, name: str, axis: int = -1) -> Any:
+    """Cut an axis to ``n`` elements, or fill it up with zeros; there must be some."""
+    axis, size = axis % x.ndim, x.shape[axis]
     if under(size if n is None else n, 1):
         raise ShapeError(f"{name}: invalid number of data points ({0 if n is None else n})")
     if n is None or equal(size, n):
         return x
     if n < size:
-        return section(x, x.ndim - 1, 0, n)
-    return np.pad(x, (*((0, 0),) * (x.ndim - 1), (0, n - size)))
+        return section(x, axis, 0, n)
+    return np.pad(x, [(0, n - size) if k == axis else (0, 0) for k in range(x.ndim)])
+
+
+def _product(sizes: Sequence[Any]) -> Any:
+    count: Any = 1
+    for size in sizes:
+        count = count * size
+    return count
 
 
 def _rows(x: Any, last: int) -> Any:
     """Return ``x`` with all but the ``last`` axes as one."""
-    count: Any = 1
-    for size in x.shape[: x.ndim - last]:
-        count = count * size
-    return reshaped(x, (count, *x.shape[x.ndim - last :]))
+    k = x.ndim - last
+    return reshaped(x, (_product(x.shape[:k]), *x.shape[k:]))
 
 
 def _complex(x: Any, n: Any, axis: int, norm: Any, inverse: bool, name: str) -> Any:
-    pairs = packed(sized(_axis(x, axis, name), n, name))
-    y = FOURIER(_rows(pairs, 2), inverse=inverse, norm=_norm(norm))
-    return _back(join_pairs(reshaped(y, pairs.shape)), axis)
+    x, axis = _checked(x, axis, name)
+    x = sized(x, n, name, axis)
+    before, size, behind = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+    shape = (_product(before), size, _product(behind), 2)
+    y = FOURIER(reshaped(packed(x), shape), inverse=inverse, norm=_norm(norm))
+    return join_pairs(reshaped(y, (*x.shape, 2)))
 
 
 def _forward_real(x: Any, n: Any, axis: int, norm: Any, name: str) -> Any:
