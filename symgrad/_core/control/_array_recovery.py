@@ -8,8 +8,9 @@ same operations; functions of vectors may differ in the last digit from those of
 
 Over index lists, ``r[place[k]] += f(v[place[k]], v[other[k]])`` or ``total += f(...)``, sums are of
 different numbers of terms, no two alike. Their terms are: those of one kind become one array, which
-is added at their places, or up. All of this goes for rows of a few numbers, too, and for short
-arrays behind each other: ``np.concatenate(gaps)``, of a loop that makes one ``gaps`` a round.
+is added up, or at their places, known ones or data. All of this goes for rows of a few numbers,
+too, and for short arrays behind each other: ``np.concatenate(gaps)``, of a loop that makes one
+``gaps`` a round.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from ..op import Map
 from ..ops import ASSEMBLE, RESHAPE, SLICE
 from ..ops.gathers import GATHER, SCATTER
 from ..ops.regions import within as inside
-from ..ops.updates import UPDATE
+from ..ops.updates import ADD_AT, UPDATE
 from ..trace import SHORT_LAST_AXIS, Traced, as_node, fresh
 from ..transforms.batch import batch
-from ._terms import Sums, Term
+from ._terms import Addition, Sums, Term
 
 #: A shorter array would be written out again.
 LEAST = SHORT_LAST_AXIS + 1
@@ -63,10 +64,14 @@ def in_arrays(outputs: Sequence[Node]) -> list[Node]:
     wide = [n for n in order if n.op in (ASSEMBLE, UPDATE) and len(n.operands) >= LEAST]
     sums = Sums(order, outputs)
     long = sums.whole(LEAST)
-    if not wide and not long:
+    added = sums.additions(LEAST)
+    if not wide and not long and not added:
         return found
     kinds = _Kinds(order)
-    instead: dict[Node, _Writing | _Total] = {n: w for n in wide if (w := _Writing(n, kinds, sums))}
+    instead: dict[Node, _Writing | _Total | _Adding] = {
+        n: w for n in wide if (w := _Writing(n, kinds, sums))
+    }
+    instead |= {n: a for n, parts in added.items() if (a := _Adding(n, *parts, kinds))}
     instead |= {n: _Total(groups) for n in long if (groups := kinds.groups(sums.terms(n)))}
     if not instead:
         return found
@@ -165,6 +170,10 @@ class _Kinds:
                 return "part", source, part.axes, part.form
         if not _is_row(node) and node.shape:
             return "itself", node
+        if node.op is GATHER and not any(x.shape for x in node.operands[1:]):
+            if node.shape:
+                self.steps.add(node)
+            return node.op, node.items, node.dtype, *(self.of[x] for x in node.operands)
         if isinstance(node, Constant) and node.shape:
             return "constant", node.dtype, node.shape
         among = any(x in self.steps for x in node.operands) or (
@@ -215,6 +224,41 @@ class _Total:
             for group in self.groups.alike
         ]
         return as_node(_added([*values, *together.signed(self.groups.rest)]))
+
+
+class _Adding:
+    """An array to which values are added at places that are data.
+
+    Values and places of one kind are arrays.
+    """
+
+    def __init__(self, node: Node, before: Node, added: Sequence[Addition], kinds: _Kinds) -> None:
+        self.node, self.before = node, before
+        groups: defaultdict[Any, list[Addition]] = defaultdict(list)
+        for x in added:
+            places = tuple([kinds.of[i] for i in x.place])
+            groups[kinds.of[x.term.node], x.term.negative, x.axes, places].append(x)
+        self.groups = [group for group in groups.values() if len(group) >= LEAST]
+        self.rest = [x for group in groups.values() if len(group) < LEAST for x in group]
+
+    def __bool__(self) -> bool:
+        return bool(self.groups)
+
+    def made(self, together: _Together) -> Node:
+        """Return the array, with arrays added."""
+        total, shape = Traced(together.changed[self.before]), self.node.shape
+        for group in self.groups:
+            rows = Traced(together.rows([x.term for x in group]))
+            places = zip(*(x.place for x in group), strict=True)
+            indices = [Traced(together.filled(lanes)) for lanes in places]
+            values = SCATTER(rows, *indices, axes=group[0].axes, at=0, shape=shape)
+            total = total - values if group[0].term.negative else total + values
+        for x in self.rest:
+            [(value, negative)] = together.signed([x.term])
+            place = [Traced(together.changed[i]) for i in x.place]
+            value = -value if negative else value
+            total = ADD_AT(value, total, *place, axes=x.axes, at=0, shape=shape)
+        return as_node(total)
 
 
 class _Run(NamedTuple):

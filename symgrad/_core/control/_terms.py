@@ -2,6 +2,8 @@
 
 ``s += f(k)`` or ``r[place[k]] += f(k)`` in a loop is traced as one addition behind the other. The
 values that are added, with their signs, are what such a chain is about; in which order is not.
+Where places are known, what is added at each place is a chain of its own. Where they are data, an
+array is written over for each addition, by what was there and the value.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..graph import Literal, Node, viewed
+from ..ops.gathers import GATHER
+from ..ops.updates import PUT
 
 
 class Term(NamedTuple):
@@ -21,6 +25,14 @@ class Term(NamedTuple):
     node: Node
     negative: bool
     region: Any = ()
+
+
+class Addition(NamedTuple):
+    """What is added to an array at a place that is computed."""
+
+    term: Term
+    axes: tuple[int, ...]
+    place: tuple[Node, ...]
 
 
 class Sums:
@@ -39,6 +51,7 @@ class Sums:
             uses.update(node.operands)
             if node in self._adds:
                 by_sums.update(node.operands)
+        self._order, self._uses = order, uses
         #: Sums that nothing but one other sum reads.
         self._inner = {n for n in self._adds if uses[n] == by_sums[n] == 1}
 
@@ -64,6 +77,50 @@ class Sums:
             elif not _is_zero(x):
                 found.append(Term(x, negative, region))
         return found
+
+    def additions(self, least: int) -> dict[Node, tuple[Node, list[Addition]]]:
+        """Return arrays to which so many values are added at computed places.
+
+        Of each what it was before, and what is added. Nothing reads an array in between.
+        """
+        links: dict[Node, list[Addition]] = {}
+        inner = set()
+        for node in self._order:
+            if node.op is PUT and (added := self._added(node)):
+                links[node] = added
+                before = node.operands[1]
+                if before in links and self._uses[before] == 2:  # read, and written over
+                    inner.add(before)
+        found = {}
+        for last in links.keys() - inner:
+            node, steps = last, []
+            while node is last or node in inner:
+                steps.append(links[node])
+                node = node.operands[1]
+            if sum(map(len, steps)) >= least:
+                found[last] = node, [x for step in reversed(steps) for x in step]
+        return found
+
+    def _added(self, node: Node) -> list[Addition]:
+        """Return what a write of an element adds to it; nothing if it is not just that."""
+        value, before, *place = node.operands
+        axes, at = node.params["axes"], node.params["at"]
+        if at or value not in self._adds or self._uses[value] > 1:
+            return []
+
+        def is_element(x: Node) -> bool:
+            same = x.op is GATHER and x.operands == (before, *place)
+            return same and (x.params["axes"], x.params["at"]) == (axes, at)
+
+        left, right = value.operands
+        if is_element(left):  # the value as it was written is one term
+            terms = [Term(left, False), Term(right, bool(value.op.means(np.subtract)))]
+        else:
+            terms = self.terms(value)
+        own = [t for t in terms if is_element(t.node)]
+        if len(own) != 1 or own[0].negative or self._uses[own[0].node] > 1:
+            return []
+        return [Addition(t, axes, tuple(place)) for t in terms if t is not own[0]]
 
 
 def _is_sum(node: Node) -> bool:

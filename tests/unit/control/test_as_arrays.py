@@ -215,3 +215,66 @@ def test_numbers_of_the_code_stay_numbers_where_short_arrays_are_written_in_turn
         found = row(z)
         assert found.nnz == whole[4 * k : 4 * k + 4].nnz
         np.testing.assert_array_equal(found.toarray(), whole[4 * k : 4 * k + 4].toarray())
+
+
+def added_at_data(n: int) -> Callable[..., Any]:
+    def network(x: Any, at: Any, to: Any, w: Any) -> Any:
+        r = 0.5 * x
+        for k in range(n):
+            i, j = at[k], to[k]
+            flow = w[k] * np.sin(x[i] - x[j])
+            r[i] += flow
+            r[j] -= flow * x[i]
+        return r
+
+    return network
+
+
+def rows_at_data(n: int) -> Callable[..., Any]:
+    def forces(x: Any, at: Any, to: Any, w: Any) -> Any:
+        y = np.stack([x, x**2], axis=1)
+        total = np.zeros_like(y)
+        for k in range(n):
+            pull = w[k] * (y[at[k]] - y[to[k]])
+            total[at[k]] = total[at[k]] - pull + 0.5 * y[to[k]]
+            total[to[k], 1] += w[k]
+        return total
+
+    return forces
+
+
+def read_in_between(n: int) -> Callable[..., Any]:
+    def relaxed(x: Any, at: Any, to: Any, w: Any) -> Any:
+        y = 1.0 * x
+        for k in range(n):
+            y[at[k]] += w[k] * y[to[k]]
+        return y
+
+    return relaxed
+
+
+@pytest.mark.parametrize("of", [added_at_data, rows_at_data, read_in_between])
+@pytest.mark.usefixtures("no_kernels")
+def test_what_is_added_at_places_that_are_data(of: Any) -> None:
+    rng = np.random.default_rng(3)
+    for n in (LEAST - 1, LEAST, 40):
+        x, w = rng.normal(size=7), rng.normal(size=n)
+        f = of(n)
+        compiled = sg.compile(f)
+        slope = sg.grad(lambda x, *rest, f=f: np.sum(f(x, *rest) ** 2))
+        for _ in range(2):
+            at, to = rng.integers(-7, 7, (2, n))
+            wanted = f(x, at, to, w)
+            np.testing.assert_allclose(compiled(x, at, to, w), wanted, rtol=1e-12, atol=1e-13)
+            d = 1e-6 * rng.normal(size=7)
+            by_hand = np.sum((f(x + d, at, to, w) - f(x - d, at, to, w)) * wanted)
+            np.testing.assert_allclose(slope(x, at, to, w) @ d, by_hand, rtol=1e-5, atol=1e-12)
+
+
+@pytest.mark.parametrize("of", [added_at_data, rows_at_data])
+def test_sums_at_data_do_not_grow(of: Any) -> None:
+    rng = np.random.default_rng(3)
+    counts = {steps(of(n), rng.normal(size=7), *rng.integers(0, 7, (2, n)), rng.normal(size=n))
+              for n in (LEAST + 2, 40, 90)}  # fmt: skip
+    assert len(counts) == 1
+    assert counts.pop() < 60
