@@ -68,7 +68,9 @@ def _shard(text: str) -> tuple[int, int]:
     """Read ``K/N``."""
     found = re.fullmatch(r"(\d+)/(\d+)", text)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
-        raise argparse.ArgumentTypeError(f"--shard takes K/N, 1 <= K <= N, such as 1/3, not {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"--shard takes K/N, 1 <= K <= N, such as 1/3, not {text!r}"
+        )
     return int(found[1]), int(found[2])
 
 

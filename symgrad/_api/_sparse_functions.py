@@ -21,8 +21,16 @@ from .._core.base.sizes import Size, as_size
 from .._core.base.state import PLAIN, now
 from .._core.graph import Node
 from .._core.runtime import MISS
-from .._core.trace import WITHOUT_PYTHON, EnclosedError, Traced, as_node, carried_out, flatten
-from .._dispatch import Call, Function, P, Specialization
+from .._core.trace import (
+    WITHOUT_PYTHON,
+    EnclosedError,
+    RecordsError,
+    Traced,
+    as_node,
+    carried_out,
+    flatten,
+)
+from .._dispatch import Call, Function, Given, P, Specialization
 from .._sparse._pattern import Pattern
 from .._sparse._placement import Part, data_of, of_each
 from .._sparse._plan import SMALL, Layout, Plan
@@ -92,7 +100,7 @@ class SparseFunction(Function[P, Any]):
 
         The pattern is the same object as long as sizes and index arrays are.
         """
-        found, given = self._found(self._call(args, {}))
+        _, found, given = self._found_at(args, {})
         plan = self._last = self._plan(found, found.values(given.leaves))
         return plan.patterns[0] if found.static(Layout).lasts(found.graph) else None
 
@@ -169,7 +177,7 @@ class SparseFunction(Function[P, Any]):
         what the function closes over as it is now.
         """
         found = self._specialization(args, kwargs, short=True)
-        values = found.values(self._call(args, kwargs).leaves)
+        values = found.values(self._call(args, kwargs, records=False).leaves)
         placed, further = self._plan(found, values).placed(found)
         kernel = placed.kernel(into=False)
         with undisturbed():  # imports numba
@@ -181,10 +189,13 @@ class SparseFunction(Function[P, Any]):
         """Refuse: write ``out[:] = kernel(x)``."""
         raise ArgumentError("sparse derivatives have no kernel_into: use .kernel, or .values(out=)")
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        """Return a call with numbers; with traced values it is an :class:`EnclosedError`."""
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any], records: bool = True) -> Call:
+        """Return a call with numbers; with traced values it is an :class:`EnclosedError`.
+
+        ``records``: long lists of records are columns.
+        """
         args, kwargs = self._prepared(args, kwargs)
-        raw, tree = flatten((args, kwargs))
+        raw, tree = self._flat(args, kwargs) if records else flatten((args, kwargs))
         if any(isinstance(leaf, (Traced, Size)) for leaf in raw):
             raise EnclosedError
         if any(hasattr(type(leaf), "__symgrad_step__") for leaf in raw):
@@ -194,10 +205,21 @@ class SparseFunction(Function[P, Any]):
             )
         return self._given(raw, tree, args, kwargs)
 
+    def _found_at(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], fixed: bool = False
+    ) -> tuple[Call, Specialization, Given]:
+        """Return a call, what is known of such calls, and what this one gives it."""
+        call = self._call(args, kwargs)
+        try:
+            return call, *self._found(call, fixed=fixed)
+        except RecordsError:
+            call = self._call(args, kwargs)
+            return call, *self._found(call, fixed=fixed)
+
     def _planned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan:
         """Return the plan of a call, whose values are not computed."""
         with contextlib.suppress(EnclosedError):
-            found, given = self._found(self._call(args, kwargs))
+            _, found, given = self._found_at(args, kwargs)
             plan = self._last = self._plan(found, found.values(given.leaves))
             return plan
         return self._traced(args, kwargs)[0]
@@ -242,9 +264,8 @@ class SparseFunction(Function[P, Any]):
     ) -> tuple[Plan, Any]:
         """Return the plan of a call with numbers, and the data of its matrices."""
         name = self._backend_now()
-        call = self._call(args, kwargs)
         for fixed in (False, True):  # for sizes that leave 64 bits, a trace of their own
-            found, given = self._found(call, fixed=fixed)
+            call, found, given = self._found_at(args, kwargs, fixed)
             plan = self._last = self._plan(found, found.values(given.leaves))
             targets = None if out is None else plan.targets(out)
             placed, further = plan.placed(found, plan.joins)
@@ -255,9 +276,9 @@ class SparseFunction(Function[P, Any]):
         else:
             raise placed.shortage([*given.leaves, *further])
         self._quick = None
-        if name == "llvm" and now() is PLAIN and found.direct and not kwargs:
-            caller = given.reading.caller(placed.caller, len(args))
-            self._quick = caller, further, plan
+        if name == "llvm" and now() is PLAIN and not kwargs:
+            caller = _opening(call, found, given, placed)
+            self._quick = None if caller is None else (caller, further, plan)
         return plan, result if out is None else plan.written(result, out)
 
     def _plan(self, found: Specialization, values: Sequence[Any]) -> Plan:
@@ -267,6 +288,26 @@ class SparseFunction(Function[P, Any]):
 
     def _recall(self, *_: Any) -> None:
         """Find no kernel by the function alone: it would not say where the values go."""
+
+
+def _opening(
+    call: Call, found: Specialization, given: Given, placed: Specialization
+) -> Callable[..., Any] | None:
+    """Return the compiled function of arguments and of what follows them; None if it is slow."""
+    count = len(call.args)
+    if found.direct:
+        return given.reading.caller(placed.caller, count)
+    unpack = found.unpacking(call.tree, given.data)
+    if unpack is None:
+        return None
+    opened = unpack(lambda *values: values)
+    caller = given.reading.caller(placed.caller, len(found.takes) - len(given.data))
+
+    def opening(*everything: Any) -> Any:
+        values = opened(*everything[:count])
+        return MISS if values is MISS else caller(*values, *everything[count:])
+
+    return opening
 
 
 def spy(blocks: Sequence[tuple[str, Any, Any]], shape: tuple[int, int], ax: Any) -> Any:

@@ -197,7 +197,7 @@ class Call:
 
     Lists of numbers are leaves, ``listed``, and arrays; or they are taken ``apart``. A trace ends
     with a :class:`ListsError` if the function tells such leaves from arrays, and it is not
-    ``settled`` that arrays are what they are.
+    ``settled`` that arrays are what they are. ``recorded`` are columns of long lists of records.
     """
 
     leaves: list[Any]
@@ -208,6 +208,7 @@ class Call:
     listed: frozenset[int] = frozenset()
     apart: bool = False
     settled: bool = True
+    recorded: frozenset[int] = frozenset()
 
     @property
     def lists(self) -> Hashable:
@@ -216,7 +217,11 @@ class Call:
 
     def paths(self) -> list[str]:
         """Return how an error calls each leaf."""
-        return argument_paths(self.function, self.args, self.kwargs, self.apart)
+        return argument_paths(self.function, self.args, self.kwargs, *self._options)
+
+    @property
+    def _options(self) -> tuple[bool, bool]:
+        return self.apart, bool(self.recorded)
 
     @functools.cached_property
     def objects(self) -> tuple[Any, ...]:
@@ -229,13 +234,16 @@ class Call:
     ) -> Given:
         """Return the call with what is read as further positional arguments."""
         signature, sizes = signature_of(
-            self.leaves, self.tree, dynamic, short, self.objects, self.paths, self.listed
-        )
+            self.leaves, self.tree, dynamic, short, self.objects, self.paths, self.listed,
+            self.recorded,
+        )  # fmt: skip
         signature = signature._replace(state=reading.number)
         if not values:
             return Given(signature, sizes, self.leaves, reading)
         at = self.tree.children[0].leaves
-        tree = flatten(((*self.args, *values), self.kwargs), self.apart)[1]
+        args, kwargs = self.tree.children
+        parts = (*args.children, *(flatten(x)[1] for x in values))
+        tree = self.tree._replace(children=(args._replace(children=parts), kwargs))
         kinds, data = reading.taken(values)
         leaves = (*signature.leaves[:at], *kinds, *signature.leaves[at:])
         signature = signature._replace(tree=tree, leaves=leaves)
@@ -246,7 +254,7 @@ class Call:
 
     def names(self, reading: Reading) -> list[str]:
         """Return an identifier for each leaf, with those of what is read."""
-        names = argument_names(self.function, self.args, self.kwargs, self.apart)
+        names = argument_names(self.function, self.args, self.kwargs, *self._options)
         at = self.tree.children[0].leaves
         taken, data = set(names), []
         for name in reading.names:

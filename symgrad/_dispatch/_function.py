@@ -38,6 +38,7 @@ from .._core.runtime import MISS, structures
 from .._core.trace import (
     SHARED,
     WITHOUT_PYTHON,
+    Column,
     Draws,
     EnclosedError,
     Examples,
@@ -45,6 +46,7 @@ from .._core.trace import (
     Lists,
     ListsError,
     PlacesError,
+    RecordsError,
     Signature,
     Traced,
     Tree,
@@ -275,7 +277,7 @@ class Function(Foreign, Travels, Generic[P, R]):
                 result = self._by_another(plain, {})
                 if result is not MISS:
                     return result
-        raw, tree = flatten((args, kwargs))
+        raw, tree = self._flat(args, kwargs)
         if any(isinstance(leaf, (Traced, Size)) for leaf in raw):
             return carried_out(self._body, args, kwargs)
         for leaf in raw:
@@ -285,7 +287,18 @@ class Function(Foreign, Travels, Generic[P, R]):
             return self._one_by_one(*args, **kwargs)
         call = self._given(raw, tree, args, kwargs)
         with delivering():
+            try:
+                return self._of_lists(call, out) if call.listed else self._run(call, out)
+            except RecordsError:
+                call = self._given(*self._flat(args, kwargs), args, kwargs)
             return self._of_lists(call, out) if call.listed else self._run(call, out)
+
+    def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Tree]:
+        """Return the leaves and the structure of arguments, long lists of records as columns."""
+        raw, tree = flatten((args, kwargs), records=True)
+        if tree in self._kinds.records_apart:
+            raw, tree = flatten((args, kwargs))
+        return raw, tree
 
     def _of_lists(self, call: Call, out: Any) -> Any:
         """Return the result of a call with lists of numbers.
@@ -418,7 +431,9 @@ class Function(Foreign, Travels, Generic[P, R]):
     ) -> Call:
         function = self._body_function
         listed = frozenset(k for k, leaf in enumerate(raw) if type(leaf) is list)
-        return Call(as_leaves(raw, function, args, kwargs), tree, args, kwargs, function, listed)
+        recorded = frozenset(k for k, leaf in enumerate(raw) if type(leaf) is Column)
+        leaves = as_leaves(raw, function, args, kwargs)
+        return Call(leaves, tree, args, kwargs, function, listed, recorded=recorded)
 
     def _found(
         self, call: Call, *, frozen: bool = False, short: bool = True, kernel: bool = False,
@@ -471,6 +486,9 @@ class Function(Foreign, Travels, Generic[P, R]):
                 found.said += [x for x in said if x[1] is not SlowWarning]
             except (EnclosedError, ListsError):
                 raise
+            except RecordsError:
+                self._kinds.records_apart.add(call.tree)
+                raise
             except LongTraceError:
                 captures.roll()
                 continue
@@ -484,6 +502,9 @@ class Function(Foreign, Travels, Generic[P, R]):
                 if captures.fallback(reading, error) or doubted:
                     continue
                 captures.take(way)
+                if call.recorded:
+                    self._kinds.records_apart.add(call.tree)
+                    raise RecordsError from error
                 if call.listed and not call.settled and isinstance(error, _FOR_ARRAYS):
                     raise ListsError from error
                 refusal = refused_in_c(error)

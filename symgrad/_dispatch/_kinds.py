@@ -15,7 +15,7 @@ from .._core.base.fork_safety import cached_property
 from .._core.codegen.loading import loaded_code
 from .._core.graph import warn_user
 from .._core.program import Program
-from .._core.trace import Graph, Signature
+from .._core.trace import Graph, Signature, Tree
 from ..errors import PathsWarning, SymgradError, TraceError
 from ._recall import Known
 from ._specialization import Specialization
@@ -95,6 +95,8 @@ class Kinds:
         self.tells_lists = False
         #: By :attr:`Call.lists`, whether calls of which a trace asks so have lists taken apart.
         self.apart: dict[Any, bool] = {}
+        #: The structures of arguments of which long lists of records are taken apart, too.
+        self.records_apart: set[Tree] = set()
 
     def find(
         self, signature: Signature, leaves: Sequence[Any], likely: bool = False

@@ -23,7 +23,7 @@ import numpy as np
 
 from .._capture._user_code import is_read
 from .._core.runtime import MISS
-from .._core.trace import LeafKind, Tree, as_input
+from .._core.trace import LeafKind, Tree, as_input, columns_like
 from ._layout import can_ask
 
 #: Given the function of a program's inputs, that of a call's arguments.
@@ -86,6 +86,14 @@ def _opened(
         lines.append(f"if {f'{name} is not None' if given == 'None' else known}: return MISS")
         return []
     names = [f"{name}_{k}" if name != "args" else f"a{k}" for k in range(len(tree.children))]
+    if tree.kind == "records":
+        read, form = _bound(columns_like, scope), _bound(tree.meta, scope)
+        lines.append(f"{name} = {read}({name}, {form})")
+        lines.append(f"if {name} is None: return MISS")
+        lines.append(f"{', '.join(names)}, = {name}")
+        for _ in names:
+            next(kinds)
+        return names
     test, parts = _taken_apart(tree, name, scope)
     lines.append(f"if {test}: return MISS")
     if names:

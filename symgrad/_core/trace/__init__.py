@@ -51,6 +51,7 @@ from ._labels import is_table
 from ._lists import Lists, ListsError, matches_sequences
 from ._mask_selection import in_rows, is_selection
 from ._number_refusals import NUMBERS, one_of
+from ._records import Column, RecordsError, columns_like
 from ._signature import (
     SHORT_LAST_AXIS,
     LeafKind,

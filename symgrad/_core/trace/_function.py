@@ -31,6 +31,7 @@ from ._complex import Complex, flatten_traced
 from ._decisions import EnclosedError, Examples, share
 from ._draws import Drawn
 from ._generators import RandomGenerator
+from ._records import RecordsError, check_exact
 from ._refusals import Refusals, Running
 from ._signature import Signature, make_inputs
 from ._traced import Traced
@@ -144,6 +145,11 @@ def trace(
             raise refusal from None
     refusals.give_warnings()
     conditions = () if examples is None else tuple(examples.conditions)
+    lists = now().lists
+    if lists is not None and lists.told:
+        raise RecordsError
+    kinds = zip(values, signature.leaves, strict=True)
+    check_exact((*nodes, *conditions), [x.node for x, kind in kinds if kind.value is tuple])
     drawn = None if examples is None or now().draws is None else now().draws.result
     inputs += () if drawn is None else drawn.inputs
     if inside and (drawn is not None or encloses((*nodes, *conditions), inputs, guards)):

@@ -48,12 +48,15 @@ class Lists:
         Whether it has asked one that is a list of the call for what a list answers otherwise.
     asks:
         Whether it has asked an array so, for which a list would be traced otherwise.
+    columns, told:
+        Whether there are columns of records, and the code has asked for a number's text.
     """
 
     def __init__(self) -> None:
         self._nodes: dict[Any, bool] = {}
         self._elements: dict[Any, bool] = {}
         self.asked = self.asks = False
+        self.columns = self.told = False
 
     def __contains__(self, node: Any) -> bool:
         return node in self._nodes

@@ -24,6 +24,7 @@ from ._complex import Complex
 from ._draws import GENERATORS
 from ._generators import in_trace
 from ._labels import is_table
+from ._records import Column
 from ._traced import Traced
 from ._tree import Tree, flatten, is_number_list
 
@@ -72,6 +73,8 @@ def as_leaf(value: Any, what: str) -> Any:
         return as_leaf(np.asarray(value), what)
     if is_table(value):  # whose columns the function reads, as those of a captured one
         return value
+    if type(value) is Column:
+        return value.array
     if hasattr(value, "__array__") and not isinstance(value, (Traced, type)):
         _require_numbers(value, what)
         return as_leaf(_foreign_array(value, what, np.asarray), what)
@@ -127,7 +130,8 @@ class LeafKind(NamedTuple):
     """The kind of one argument leaf.
 
     ``kind`` is "array" (with dtype and size pattern; ``value`` is ``int`` or ``bool`` for one of
-    Python's that is data, ``list`` for a list of numbers), "float" (a Python float), "complex"
+    Python's that is data, ``list`` for a list of numbers, ``tuple`` for a column of records,
+    whose length is a number), "float" (a Python float), "complex"
     (a Python complex), "int" (a Python integer, a size), "generator" (of random numbers, of the
     class ``value``, which is drawn from before the program runs), or "static" (baked in by value).
     Complex arrays and numbers enter a program as real arrays with a last axis of two.
@@ -186,13 +190,14 @@ def signature_of(
     watched: Sequence[Any] = (),
     paths: Callable[[], Sequence[str]] | None = None,
     listed: Container[int] = (),
+    recorded: Container[int] = (),
 ) -> tuple[Signature, list[int]]:
     """Return the signature of flat arguments and the example's symbolic sizes.
 
     With ``dynamic`` sizes from 2 on are symbols; with ``short``, those of short axes are
     numbers even so (:func:`short_sizes`). ``watched`` are objects whose content is compared
     otherwise. ``paths`` gives how errors call the leaves, ``listed`` which of them are lists of
-    numbers.
+    numbers, ``recorded`` which are columns of records.
     """
     classes: dict[int, int] = {}
     fixed = short_sizes(leaves) if short else ()
@@ -206,6 +211,9 @@ def signature_of(
     for k, leaf in enumerate(leaves):
         if isinstance(leaf, np.ndarray):
             sizes = leaf.shape
+            if k in recorded:
+                kinds.append(LeafKind("array", leaf.dtype.char, (-sizes[0],), tuple))
+                continue
             if dynamic and sizes:
                 sizes = tuple(map(pattern_of, sizes))
             kinds.append(LeafKind("array", leaf.dtype.char, sizes, list if k in listed else None))
@@ -299,9 +307,11 @@ def make_inputs(
         elif leaf.kind == "array":
             node = Input(name, tuple(map(dim, leaf.sizes)), np.dtype(leaf.dtype))
             inputs.append(node)
-            if lists is not None and leaf.sizes:
+            if lists is not None and leaf.value is tuple:
+                lists.columns = True
+            elif lists is not None and leaf.sizes:
                 lists.add(node, leaf.value is list)
-            values.append(Traced(node, None if leaf.value is list else leaf.value))
+            values.append(Traced(node, None if leaf.value in (list, tuple) else leaf.value))
         elif leaf.kind == "float":
             node = Input(name, (), np.float64)
             inputs.append(node)
@@ -340,19 +350,27 @@ def argument_name(function: Callable[..., Any], key: int | str) -> str:
 
 
 def argument_paths(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Any, lists: bool = False
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Any,
+    lists: bool = False,
+    records: bool = False,
 ) -> list[str]:
     """Return how an error calls each leaf of ``(args, kwargs)``: ``params['w'][0]``."""
     keys = [*range(len(args)), *kwargs]
     return [
         path
         for key, value in zip(keys, (*args, *kwargs.values()), strict=True)
-        for path in flatten(value, lists)[1].paths(argument_name(function, key))
+        for path in flatten(value, lists, records)[1].paths(argument_name(function, key))
     ]
 
 
 def argument_names(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Any, lists: bool = False
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Any,
+    lists: bool = False,
+    records: bool = False,
 ) -> list[str]:
     """Return an identifier for each leaf of ``(args, kwargs)``, by :func:`flatten`."""
     plain, rest = _positional(function)
@@ -361,9 +379,9 @@ def argument_names(
     names: list[str] = []
     for k, arg in enumerate(args):
         name = plain[k] if k < len(plain) else rest if single else f"{rest}{k - len(plain)}"
-        names += flatten(arg, lists)[1].names(name)
+        names += flatten(arg, lists, records)[1].names(name)
     for key, arg in kwargs.items():
-        names += flatten(arg, lists)[1].names(key)
+        names += flatten(arg, lists, records)[1].names(key)
     unique: dict[str, int] = {}
     for k, name in enumerate(names):
         count = unique.setdefault(name, 0)

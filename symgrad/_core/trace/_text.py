@@ -22,6 +22,7 @@ from ..base.package import FOLDER
 from ..base.state import now
 from ..graph import Node, warn_user
 from ._decisions import EnclosedError, Examples
+from ._lists import Lists
 
 #: What shows text, by the last part of its name.
 SHOWING = frozenset({
@@ -69,6 +70,10 @@ def example(node: Node) -> Any:
 def say_without_number() -> None:
     """Warn of text that may be more than shown."""
     if only_shown() is False:
+        lists: Lists | None = now().lists
+        if lists is not None and lists.columns:  # integers by themselves have text
+            lists.told = True
+            return
         warn_user(
             'the text of a traced value (`f"{x}"`, `str(x)`) does not have its number in it: what '
             "depends on the text does not depend on the number. Write instead: the text outside "

@@ -231,6 +231,10 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
 
     # ---------------------------------------------------------------- NumPy's protocols
 
+    def __symgrad_numbers__(self, kind: type) -> list[Any]:
+        """Return the elements of a column as Python's numbers."""
+        return [Traced(self[k].node, kind) for k in range(int(self._shape[0]))]
+
     def __symgrad_size__(self, size: Size, op: Callable[..., Any], swap: bool) -> Any:
         return NotImplemented
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...errors import ArgumentError
 from ._labels import Labelled, labels_of, numbers_of
+from ._records import Column, columns_of
 
 
 class Pair:
@@ -41,9 +42,9 @@ class Tree(NamedTuple):
     """The structure of a nested value: a container's type with the trees inside it.
 
     ``kind`` is "leaf", "tuple", "list", "dict", "namedtuple", "dataclass", "complex" (a
-    :class:`Pair`), "packed" (complex numbers as a real array with a last axis of two) or
-    "labelled" (an array with labels, or of entries with places); ``meta`` is what rebuilding
-    needs (keys, class).
+    :class:`Pair`), "packed" (complex numbers as a real array with a last axis of two),
+    "labelled" (an array with labels, or of entries with places) or "records" (a long list of
+    tuples of numbers, as columns); ``meta`` is what rebuilding needs (keys, class).
     """
 
     kind: str
@@ -113,6 +114,8 @@ class Tree(NamedTuple):
                 yield name
             elif self.kind in ("dataclass", "namedtuple"):
                 yield from child.paths(f"{name}.{key}")
+            elif self.kind == "records":
+                yield from child.paths(f"{name}[i][{key}]")
             else:
                 yield from child.paths(f"{name}[{key!r}]")
 
@@ -151,10 +154,12 @@ def is_number_list(value: Any, depth: int = 1) -> bool:
     )
 
 
-def flatten(value: Any, lists: bool = False) -> tuple[list[Any], Tree]:
+def flatten(value: Any, lists: bool = False, records: bool = False) -> tuple[list[Any], Tree]:
     """Return the leaves of ``value`` and its structure.
 
     Lists of numbers are arrays, and leaves; with ``lists`` they are taken apart as tuples are.
+    With ``records`` long lists of tuples of numbers are columns, whose leaves are each a
+    :class:`Column`.
 
     Raises
     ------
@@ -162,7 +167,7 @@ def flatten(value: Any, lists: bool = False) -> tuple[list[Any], Tree]:
         If containers are nested more than :data:`DEEPEST` deep; one that contains itself is.
     """
     leaves: list[Any] = []
-    return leaves, _flatten(value, leaves, 0, lists)
+    return leaves, _flatten(value, leaves, 0, lists, records)
 
 
 def aligned(value: Any, tree: Tree, what: str) -> Any:
@@ -205,28 +210,35 @@ def refuse_depth(depth: int, kind: type) -> None:
         )
 
 
-def _flatten(value: Any, leaves: list[Any], depth: int, lists: bool = False) -> Tree:
+def _flatten(
+    value: Any, leaves: list[Any], depth: int, lists: bool = False, records: bool = False
+) -> Tree:
     kind = type(value)
     if depth > DEEPEST + AROUND:
         refuse_depth(depth, kind)
     depth += 1
+    options = depth, lists, records
+    if records and (found := columns_of(value)) is not None:
+        form, columns = found
+        leaves += map(Column, columns)
+        return Tree("records", form, (LEAF,) * len(columns))
     if kind is tuple:
-        return Tree("tuple", None, tuple(_flatten(v, leaves, depth, lists) for v in value))
+        return Tree("tuple", None, tuple(_flatten(v, leaves, *options) for v in value))
     if kind is list and (lists or not is_number_list(value)):
-        return Tree("list", None, tuple(_flatten(v, leaves, depth, lists) for v in value))
+        return Tree("list", None, tuple(_flatten(v, leaves, *options) for v in value))
     if isinstance(value, dict):
         keys = tuple(value)
         # A defaultdict is made from its factory first.
         made = (kind, value.default_factory) if isinstance(value, defaultdict) else (kind,)
         return Tree(
-            "dict", (*made, keys), tuple(_flatten(value[k], leaves, depth, lists) for k in keys)
+            "dict", (*made, keys), tuple(_flatten(value[k], leaves, *options) for k in keys)
         )
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        inner = tuple(_flatten(v, leaves, depth, lists) for v in value)
+        inner = tuple(_flatten(v, leaves, *options) for v in value)
         return Tree("namedtuple", (kind, kind._fields), inner)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = tuple(f.name for f in dataclasses.fields(value))
-        inner = tuple(_flatten(getattr(value, n), leaves, depth, lists) for n in names)
+        inner = tuple(_flatten(getattr(value, n), leaves, *options) for n in names)
         return Tree("dataclass", (kind, names), inner)
     if isinstance(value, Pair):
         leaves += (value.real, value.imag)  # type: ignore[attr-defined]
@@ -258,6 +270,8 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
         return children
     if tree.kind == "packed":
         return unpacked(children[0])
+    if tree.kind == "records":
+        return tree.meta.rows(children)
     if tree.kind == "labelled":
         return tree.meta.on(children[0])
     kind, *first, keys = tree.meta

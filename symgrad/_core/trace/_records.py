@@ -1,0 +1,169 @@
+"""Long lists of records among the arguments, whose columns are arrays.
+
+``edges = [(0, 1, 0.5), (1, 2, 0.7), ...]`` is how Python writes a graph, a mesh or measurements:
+tuples of numbers, alike in all rows. As so many inputs of a program they would take longer to pass
+than the program to run. So the numbers at one place of all tuples are one array, and the function
+gets a list of tuples of elements of these arrays, which are Python's numbers to it.
+
+Python's integers are exact, an array's have 64 bits: integers of a trace are followed to the
+largest that they may be. A function that needs to know an integer (``range(i)``, a key of a
+dictionary), or whose integers may be large, is traced with each number as an input.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph import Constant, Literal, Node, topological
+from ..graph._body import bodies
+from ..op import Bodied, Map
+
+#: Shorter lists are taken apart into their numbers, whose code is straight.
+LEAST = 32
+
+#: Integers up to this size are numbers in arrays: places, counts.
+LARGEST = 1 << 20
+
+#: Integers up to this size are exact in 64 bits, and as floats.
+EXACT = 1 << 53
+
+_LETTERS = {int: "i", float: "f"}
+
+#: Python's types of numbers, and an array's, by letters.
+TYPES = {"i": int, "f": float}
+
+
+#: Functions whose results are no larger than their operands.
+_NO_LARGER = (np.negative, np.absolute, np.minimum, np.maximum)
+
+
+class RecordsError(Exception):
+    """Ends a trace of columns: the function is to be traced with each number as an input."""
+
+
+class Column(NamedTuple):
+    """The numbers at one place of all records."""
+
+    array: np.ndarray[Any, Any]
+
+
+class Form(NamedTuple):
+    """What lists of records have in common.
+
+    Attributes
+    ----------
+    outer:
+        ``list`` or ``tuple``.
+    letters:
+        For each number of a record ``"i"`` or ``"f"``.
+    length:
+        How many records there are.
+    keys:
+        The places in a record.
+    """
+
+    outer: type
+    letters: str
+    length: int
+    keys: tuple[int, ...]
+
+    def rows(self, columns: Sequence[Any]) -> Any:
+        """Return the records of columns."""
+        numbers = [
+            c.tolist() if isinstance(c, np.ndarray) else c.__symgrad_numbers__(TYPES[letter])
+            for c, letter in zip(columns, self.letters, strict=True)
+        ]
+        return self.outer(zip(*numbers, strict=True))
+
+
+def columns_of(value: Any, like: Form | None = None) -> tuple[Form, list[np.ndarray]] | None:
+    """Return the form and the columns of a long list of records; None if it is none, or unlike."""
+    outer = type(value)
+    if outer not in (list, tuple) or len(value) < LEAST:
+        return None
+    width = len(value[0]) if type(value[0]) is tuple else 0
+    if not width or set(map(type, value)) != {tuple} or set(map(len, value)) != {width}:
+        return None
+    letters, arrays = "", []
+    for numbers in zip(*value, strict=True):
+        kinds = set(map(type, numbers))
+        letter = _LETTERS.get(kinds.pop()) if len(kinds) == 1 else None
+        if letter is None:
+            return None
+        letters += letter
+        if letter == "i" and not -LARGEST <= min(numbers) <= max(numbers) <= LARGEST:
+            return None
+        arrays.append(np.array(numbers, np.int64 if letter == "i" else np.float64))
+    form = Form(outer, letters, len(value), tuple(range(width)))
+    return None if like is not None and form != like else (form, arrays)
+
+
+def columns_like(value: Any, form: Form) -> list[np.ndarray] | None:
+    """Return the columns of a list of records of a form; None if it is none."""
+    found = columns_of(value, form)
+    return None if found is None else found[1]
+
+
+def check_exact(outputs: Iterable[Node], columns: Iterable[Node]) -> None:
+    """Raise a :class:`RecordsError` if integers computed of columns may not be exact."""
+    largest: dict[Node, float] = {c: LARGEST for c in columns if c.dtype.kind == "i"}
+    if not largest:
+        return
+    for node in topological(list(outputs)):
+        if node in largest:
+            continue
+        given = [largest[x] for x in node.operands if x in largest]
+        if not given or node.dtype.kind not in "iu":
+            if given and isinstance(node.op, Bodied):
+                _check_bodies(node, max(given))
+            continue
+        largest[node] = _largest(node, largest)
+        if largest[node] > EXACT:
+            raise RecordsError
+
+
+def _check_bodies(node: Node, most: float) -> None:
+    """Raise where a loop or a branch computes further integers than places."""
+    for body in bodies(node):
+        inputs = [x for x in body.inputs if x.dtype.kind in "iu"]
+        found: dict[Node, float] = dict.fromkeys(inputs, most)
+        for inner in topological(list(body.outputs)):
+            if inner in found or not any(x in found for x in inner.operands):
+                continue
+            if isinstance(inner.op, Bodied):
+                raise RecordsError
+            if inner.dtype.kind in "iu":
+                found[inner] = _largest(inner, found)
+                if found[inner] > EXACT:
+                    raise RecordsError
+        if any(x in found and x not in body.inputs for x in body.outputs):
+            raise RecordsError  # what is carried on may grow
+
+
+def _largest(node: Node, largest: dict[Node, float]) -> float:
+    """Return the largest size of an integer, by those of its operands."""
+    sizes = [_size(x, largest) for x in node.operands if x.dtype.kind in "iu"]
+    op = node.op
+    if op.means(np.add) or op.means(np.subtract):
+        return sum(sizes)
+    if op.means(np.multiply):
+        return float(math.prod(sizes))
+    chooses = isinstance(op, Map) and op.given("evaluate") is np.where
+    if chooses or op.kind in ("view", "assemble", "gather") or any(map(op.means, _NO_LARGER)):
+        return max(sizes)
+    return math.inf
+
+
+def _size(node: Node, largest: dict[Node, float]) -> float:
+    if node in largest:
+        return largest[node]
+    if isinstance(node, Literal):
+        value: int = node.value
+        return abs(value)
+    if isinstance(node, Constant):
+        return float(np.abs(node.array).max(initial=0))
+    return float(LARGEST) * LARGEST  # a length of an axis
