@@ -10,6 +10,7 @@ extrapolated differences.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -77,6 +78,9 @@ STEPS = (
     "s += np.hypot(W, x[I]) + np.where(W > 0.6, x[I], x[J])",
     "last = last * 0.5 + W * x[I]",
     "last = last * W + x[I] * last",
+    "s += W * x[0] + np.sin(V * x[1])",
+    "last = last * W + x[2]",
+    "if W > 0.7: s += x[1] * V",
 )
 
 #: What is done with the whole list. ``I``, ``W`` are places of an integer and a float in a record.
@@ -108,6 +112,27 @@ WHOLE = (
 )
 
 
+#: What is done with a list of integers, or a tuple of numbers.
+FLAT = (
+    "s += len(rows) * x[0] + rows[-1] * x[1]",
+    "s += np.sum(x[[int(k) % n for k in rows]] ** 2)",
+    "s += np.sum(np.array(rows)) * x[0] + np.mean(rows) * x[1]",
+    "s += max(rows) * x[0] - min(rows) * x[1] + sum(rows) * x[2]",
+    "s += sorted(rows)[2] * x[0] + rows[3] * rows[4] * x[1]",
+    "s += rows.count(1) * x[0] + (rows[0] in rows) * x[1]",
+    "s += len(rows + rows) * x[0] + len(2 * rows) * x[1]",
+    "s += sum(a * b for a, b in zip(rows, rows[1:])) * x[0]",
+    "s += isinstance(rows, list) * x[0] + isinstance(rows, tuple) * x[1]",
+    "s += len(set(rows)) * x[0]",
+    "s += np.asarray(rows) @ np.linspace(0, 1, len(rows)) * x[0]",
+    "s += np.cumsum(rows)[-1] * x[0]",
+    "s += np.prod(rows[:5]) * x[0] + np.dot(rows, rows) * x[1]",
+    "s += x[0] * np.bincount(np.array(rows, int) % 3)[1]",
+    "s += sum(rows[k] * x[k % n] for k in range(len(rows)))",
+    "s += sum(k * x[0] for k in rows if k > 1)",
+)
+
+
 def written(rng: np.random.Generator, letters: str) -> str:
     """Return a function of records with numbers of these kinds."""
     names = [f"{c}{k}" for k, c in enumerate(letters)]
@@ -115,20 +140,25 @@ def written(rng: np.random.Generator, letters: str) -> str:
     floats = [n for n in names if n[0] == "f"]
     lines = ["n = len(x)", "s, last, d, seen = 0.0, 0.0, {}, set()", "r = np.zeros_like(x)",
              "m = np.zeros((n, 5)) * x[0]", "parts = [x[k] * 2 for k in range(n)]"]  # fmt: skip
+    flat = len(letters) == 1
     for _ in range(int(rng.integers(1, 3))):
-        if rng.integers(3) == 0:
+        if flat and rng.integers(2):
+            lines.append(str(rng.choice(FLAT)))
+            continue
+        if not flat and rng.integers(3) == 0:
             text = WHOLE[rng.integers(len(WHOLE))]
             text = text.replace("[I]", f"[{rng.choice([n[1] for n in ints])}]")
             lines.append(text.replace("W]", f"{rng.choice([n[1] for n in floats])}]"))
             continue
-        lines.append(f"for {', '.join(names)}, in rows:")
+        lines.append(f"for {', '.join(names)}{',' * (not flat)} in rows:")
         for _ in range(int(rng.integers(1, 4))):
             text = STEPS[rng.integers(len(STEPS))]
-            for letter, kind in (("I", ints), ("J", ints), ("W", floats), ("V", floats)):
-                own = rng.choice(kind)
-                text = "".join(
-                    own if c == letter and not _is_word(text, k) else c for k, c in enumerate(text)
-                )
+            kinds = (("I", ints), ("J", ints), ("W", floats), ("V", floats))
+            while any(not kind and re.search(rf"\b{c}\b", text) for c, kind in kinds):
+                text = STEPS[rng.integers(len(STEPS))]
+            for letter, kind in kinds:
+                own = rng.choice(kind or ["none"])
+                text = re.sub(rf"\b{letter}\b", own, text)
             lines.append(f"    {text}")
     weights = "np.linspace(0.5, 1.5, n)"
     lines.append(f"return s * c + last + r @ {weights} + np.sum(m) + sum(d.values())")
@@ -136,17 +166,14 @@ def written(rng: np.random.Generator, letters: str) -> str:
     return f"{HEAD}def f(x, rows, c):\n{body}"
 
 
-def _is_word(text: str, k: int) -> bool:
-    around = text[max(k - 1, 0) : k] + text[k + 1 : k + 2]
-    return any(c.isalnum() or c == "_" for c in around)
-
-
-def records(rng: np.random.Generator, letters: str, count: int, n: int) -> list[tuple[Any, ...]]:
+def records(rng: np.random.Generator, letters: str, count: int, n: int) -> list[Any]:
     """Return so many records, with places below ``n``."""
 
     def number(letter: str) -> Any:
         return int(rng.integers(n)) if letter == "i" else round(float(rng.uniform(0.2, 1.4)), 3)
 
+    if len(letters) == 1:
+        return [number(letters) for _ in range(count)]
     return [tuple([number(c) for c in letters]) for _ in range(count)]
 
 
@@ -171,12 +198,15 @@ def test_records(attack: Any) -> None:
     """Long lists of tuples as arguments: what is done with their numbers, and with the list."""
     for case in attack:
         rng = case.rng
-        letters = str(rng.choice(["if", "fii", "iiff", "fi", "fif", "ifif"]))
+        letters = str(rng.choice(["if", "fii", "iiff", "fi", "fif", "ifif", "i", "f"]))
         source, n = written(rng, letters), 5
         count = int(rng.choice([32, 33, 40]))
         calls = [records(rng, letters, count, n), records(rng, letters, count, n)]
         other: Any = records(rng, letters, int(rng.choice([1, 7, 31, 35])), n)
-        match rng.integers(5):
+        if letters == "f":  # a list of floats is an array
+            calls = [tuple(rows) for rows in calls]
+            other = tuple(other)
+        match rng.integers(5) if len(letters) > 1 else 9:
             case 0:
                 other = tuple(calls[0])
             case 1:  # an integer among the floats

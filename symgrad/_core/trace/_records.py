@@ -3,7 +3,8 @@
 ``edges = [(0, 1, 0.5), (1, 2, 0.7), ...]`` is how Python writes a graph, a mesh or measurements:
 tuples of numbers, alike in all rows. As so many inputs of a program they would take longer to pass
 than the program to run. So the numbers at one place of all tuples are one array, and the function
-gets a list of tuples of elements of these arrays, which are Python's numbers to it.
+gets a list of tuples of elements of these arrays, which are Python's numbers to it. A list of
+integers and a tuple of numbers are columns, too. (A list of floats is an array by itself.)
 
 Python's integers are exact, an array's have 64 bits: integers of a trace are followed to the
 largest that they may be. A function that needs to know an integer (``range(i)``, a key of a
@@ -18,12 +19,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph import Constant, Literal, Node, topological
+from ..graph import Constant, Literal, Node, element_count, topological
 from ..graph._body import bodies
-from ..op import Bodied, Map
+from ..op import Bodied, Map, Reduce
 
 #: Shorter lists are taken apart into their numbers, whose code is straight.
 LEAST = 32
+
+#: Longer lists of integers are arrays, as lists of floats are.
+MOST = 4096
+
+#: The key of a number by itself.
+ITSELF = ("i",)
 
 #: Integers up to this size are numbers in arrays: places, counts.
 LARGEST = 1 << 20
@@ -63,13 +70,13 @@ class Form(NamedTuple):
     length:
         How many records there are.
     keys:
-        The places in a record.
+        The places in a record; of numbers by themselves the place in the list.
     """
 
     outer: type
     letters: str
     length: int
-    keys: tuple[int, ...]
+    keys: tuple[Any, ...]
 
     def rows(self, columns: Sequence[Any]) -> Any:
         """Return the records of columns."""
@@ -77,7 +84,7 @@ class Form(NamedTuple):
             c.tolist() if isinstance(c, np.ndarray) else c.__symgrad_numbers__(TYPES[letter])
             for c, letter in zip(columns, self.letters, strict=True)
         ]
-        return self.outer(zip(*numbers, strict=True))
+        return self.outer(numbers[0] if self.keys == ITSELF else zip(*numbers, strict=True))
 
 
 def columns_of(value: Any, like: Form | None = None) -> tuple[Form, list[np.ndarray]] | None:
@@ -85,11 +92,19 @@ def columns_of(value: Any, like: Form | None = None) -> tuple[Form, list[np.ndar
     outer = type(value)
     if outer not in (list, tuple) or len(value) < LEAST:
         return None
-    width = len(value[0]) if type(value[0]) is tuple else 0
-    if not width or set(map(type, value)) != {tuple} or set(map(len, value)) != {width}:
-        return None
+    keys: tuple[Any, ...] = ITSELF
+    first = type(value[0])
+    if first is int or (first is float and outer is tuple):
+        if len(value) > MOST:
+            return None
+        columns = [value]
+    else:
+        width = len(value[0]) if first is tuple else 0
+        if not width or set(map(type, value)) != {tuple} or set(map(len, value)) != {width}:
+            return None
+        keys, columns = tuple(range(width)), [*zip(*value, strict=True)]
     letters, arrays = "", []
-    for numbers in zip(*value, strict=True):
+    for numbers in columns:
         kinds = set(map(type, numbers))
         letter = _LETTERS.get(kinds.pop()) if len(kinds) == 1 else None
         if letter is None:
@@ -98,7 +113,7 @@ def columns_of(value: Any, like: Form | None = None) -> tuple[Form, list[np.ndar
         if letter == "i" and not -LARGEST <= min(numbers) <= max(numbers) <= LARGEST:
             return None
         arrays.append(np.array(numbers, np.int64 if letter == "i" else np.float64))
-    form = Form(outer, letters, len(value), tuple(range(width)))
+    form = Form(outer, letters, len(value), keys)
     return None if like is not None and form != like else (form, arrays)
 
 
@@ -152,6 +167,10 @@ def _largest(node: Node, largest: dict[Node, float]) -> float:
         return sum(sizes)
     if op.means(np.multiply):
         return float(math.prod(sizes))
+    if isinstance(op, Reduce) and op.combine in ("add", "maximum", "minimum"):
+        [x] = node.operands
+        known = all(isinstance(d, int) for d in x.shape)
+        return sizes[0] * element_count(x) if known else math.inf
     chooses = isinstance(op, Map) and op.given("evaluate") is np.where
     if chooses or op.kind in ("view", "assemble", "gather") or any(map(op.means, _NO_LARGER)):
         return max(sizes)

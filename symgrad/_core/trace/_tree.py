@@ -115,7 +115,7 @@ class Tree(NamedTuple):
             elif self.kind in ("dataclass", "namedtuple"):
                 yield from child.paths(f"{name}.{key}")
             elif self.kind == "records":
-                yield from child.paths(f"{name}[i][{key}]")
+                yield from child.paths(f"{name}[i]" if key == "i" else f"{name}[i][{key}]")
             else:
                 yield from child.paths(f"{name}[{key!r}]")
 
