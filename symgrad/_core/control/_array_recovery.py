@@ -15,23 +15,25 @@ too, and for short arrays behind each other: ``np.concatenate(gaps)``, of a loop
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..base.sizes import Dimension, as_dim, as_size
 from ..base.state import at, now
 from ..base.switches import is_on
-from ..graph import Constant, Literal, Node, element_count, rebuilt, remade, topological
-from ..op import Map
+from ..graph import Constant, Input, Literal, Node, element_count, rebuilt, remade, topological
+from ..op import PROJECTIONS, Map
 from ..ops import ASSEMBLE, RESHAPE, SLICE
 from ..ops.gathers import GATHER, SCATTER
 from ..ops.regions import within as inside
 from ..ops.updates import ADD_AT, UPDATE
 from ..trace import SHORT_LAST_AXIS, Traced, as_node, fresh
 from ..transforms.batch import batch
+from ._fields import Branch, result
 from ._terms import Addition, Sums, Term
 
 #: A shorter array would be written out again.
@@ -39,6 +41,9 @@ LEAST = SHORT_LAST_AXIS + 1
 
 #: Numbers that are in no row are made of arrays of terms if more than such a part are.
 MOST_LEFT = 4
+
+#: Numbers with so many users each are shared.
+MANY = 9
 
 #: A step of a term has at most so many numbers; larger arrays are what terms read.
 ROW = 256
@@ -48,6 +53,8 @@ OF_TERMS = ("map", "view", "reduce", "contract", "assemble", "gather")
 
 #: So many values of one kind, at most, are written in turn in what may be rounds.
 IN_TURN = 32
+
+T = TypeVar("T")
 
 #: Values that are computed side by side.
 Lanes = tuple[Node, ...]
@@ -140,10 +147,20 @@ class _Groups(NamedTuple):
 
 
 class _Kinds:
-    """What kind of expression each value is: which elements and numbers it is of aside."""
+    """What kind of expression each value is: which elements and numbers it is of aside.
+
+    Attributes
+    ----------
+    of:
+        The kind of a value, down to elements, numbers and arrays.
+    near:
+        Its kind down to numbers that are shared, those of pairs of panels, say, of which each
+        is in many pairs: the panels may be of several kinds.
+    """
 
     def __init__(self, order: Sequence[Node]) -> None:
         self.of: dict[Node, int] = {}
+        self.near: dict[Node, int] = {}
         self.position = {node: k for k, node in enumerate(order)}
         #: Arrays that are steps of terms, not what these read.
         self.steps: set[Node] = set()
@@ -151,16 +168,34 @@ class _Kinds:
         self.read: dict[Node, tuple[Node, Any]] = {}
         known: dict[Any, int] = {}
         for node in order:
-            key = self._key(node)
+            key = self._key(node, self.of)
             self.of[node] = known.setdefault(key, len(known))
+        shared, seen = self._shared(order), dict(self.near)
+        for node in order:
+            key = self._key(node, seen)
+            self.near[node] = known.setdefault(key, len(known))
+            seen[node] = (
+                known.setdefault(node.dtype, len(known)) if node in shared else self.near[node]
+            )
 
-    def _key(self, node: Node) -> tuple[Any, ...]:
+    def _shared(self, order: Sequence[Node]) -> set[Node]:
+        """Return the numbers of kinds whose values have many users each."""
+        members, uses = Counter(self.of.values()), Counter[int]()
+        for node in order:
+            uses.update(self.of[x] for x in node.operands)
+        many = {kind for kind, count in members.items() if uses[kind] >= MANY * count}
+        return {n for n in order if self.of[n] in many and isinstance(n.op, Map) and not n.shape}
+
+    def _key(self, node: Node, of: dict[Node, int]) -> tuple[Any, ...]:
         if isinstance(node, Literal):
             return "number", node.dtype
         if not node.shape and isinstance(node.op, Map):
             if any(x.shape for x in node.operands):
                 return "itself", node
-            return node.op, node.items, node.dtype, *(self.of[x] for x in node.operands)
+            return node.op, node.items, node.dtype, *(of[x] for x in node.operands)
+        if _is_choice(node):
+            branch = node.operands[0]
+            return node.op, node.items, branch.items, *(of[x] for x in branch.operands)
         if node.op is SLICE:
             source, region = self.read[node] = self._part(node)
             if source not in self.steps and _is_row(node):
@@ -173,7 +208,7 @@ class _Kinds:
         if node.op is GATHER and not any(x.shape for x in node.operands[1:]):
             if node.shape:
                 self.steps.add(node)
-            return node.op, node.items, node.dtype, *(self.of[x] for x in node.operands)
+            return node.op, node.items, node.dtype, *(of[x] for x in node.operands)
         if isinstance(node, Constant) and node.shape:
             return "constant", node.dtype, node.shape
         among = any(x in self.steps for x in node.operands) or (
@@ -182,7 +217,7 @@ class _Kinds:
         if node.op.kind in OF_TERMS and among:
             if node.shape:
                 self.steps.add(node)
-            return node.op, node.items, node.dtype, node.shape, *(self.of[x] for x in node.operands)
+            return node.op, node.items, node.dtype, node.shape, *(of[x] for x in node.operands)
         return "itself", node
 
     def _part(self, node: Node) -> tuple[Node, Any]:
@@ -194,16 +229,45 @@ class _Kinds:
 
     def groups(self, terms: Sequence[Term]) -> _Groups | None:
         """Return terms by their kinds, in the order of the graph; None if there are few of each."""
-        found: defaultdict[Any, list[Term]] = defaultdict(list)
-        for term in terms:
-            axes = _Part.of(term.region).axes
-            found[self.of[term.node], term.negative, axes].append(term)
-        alike = [group for group in found.values() if len(group) >= LEAST]
+        alike, rest = self.grouped(terms, lambda t, of: (
+            of[t.node], t.negative, _Part.of(t.region).axes))  # fmt: skip
         if not alike:
             return None
         for group in alike:
             group.sort(key=lambda t: (self.position[t.node], _Part.of(t.region).place))
-        return _Groups(alike, [t for group in found.values() if len(group) < LEAST for t in group])
+        return _Groups(alike, rest)
+
+    def grouped(
+        self, items: Sequence[T], key: Callable[[T, dict[Node, int]], Any]
+    ) -> tuple[list[list[T]], list[T]]:
+        """Return items in groups of one kind, and those of which there are too few of a kind.
+
+        Kinds are told apart by shared numbers, too, unless too many items would be left.
+        """
+        for of in (self.of, self.near):
+            found: defaultdict[Any, list[T]] = defaultdict(list)
+            for item in items:
+                found[key(item, of)].append(item)
+            alike = [group for group in found.values() if len(group) >= LEAST]
+            rest = [x for group in found.values() if len(group) < LEAST for x in group]
+            if MOST_LEFT * len(rest) <= len(items):
+                break
+        return alike, rest
+
+
+def _is_choice(node: Node) -> bool:
+    """Tell whether a number is a branch's, of which all sides are computed of numbers alone."""
+    if node.shape or node.op.kind not in PROJECTIONS or node.operands[0].op.name != "Branch":
+        return False
+    branch = Branch.of(node.operands[0])
+    inner = [x for body in branch.bodies for x in topological(body.outputs)]
+    plain = all(isinstance(x.op, Map) or isinstance(x, (Input, Literal)) for x in inner)
+    return plain and not branch.kept and not any(x.shape for x in (*inner, *branch.operands))
+
+
+def _operands(node: Node) -> Sequence[Node]:
+    """Return what a value is computed of: a branch's is of the branch's operands."""
+    return node.operands[0].operands if _is_choice(node) else node.operands
 
 
 def _is_row(node: Node) -> bool:
@@ -234,12 +298,8 @@ class _Adding:
 
     def __init__(self, node: Node, before: Node, added: Sequence[Addition], kinds: _Kinds) -> None:
         self.node, self.before = node, before
-        groups: defaultdict[Any, list[Addition]] = defaultdict(list)
-        for x in added:
-            places = tuple([kinds.of[i] for i in x.place])
-            groups[kinds.of[x.term.node], x.term.negative, x.axes, places].append(x)
-        self.groups = [group for group in groups.values() if len(group) >= LEAST]
-        self.rest = [x for group in groups.values() if len(group) < LEAST for x in group]
+        self.groups, self.rest = kinds.grouped(added, lambda x, of: (
+            of[x.term.node], x.term.negative, x.axes, *(of[i] for i in x.place)))  # fmt: skip
 
     def __bool__(self) -> bool:
         return bool(self.groups)
@@ -537,13 +597,19 @@ class _Together:
             if last not in self.done:
                 at(last[0].where)
                 made = self._leaf(last)
+                if made is None and len(groups := self._kinds_of(last)) > 1:
+                    missing = [x for x in groups if len(x) >= LEAST and x not in self.done]
+                    if missing:
+                        waiting += missing
+                        continue
+                    made = self._joined(last, groups)
                 if made is None and (each := self._repeated(last)) is not None:
                     if len(each) >= LEAST and each not in self.done:
                         waiting.append(each)
                         continue
                     made = self._picked(last, each)
                 if made is None:
-                    operands = list(zip(*(x.operands for x in last), strict=True))
+                    operands = list(zip(*map(_operands, last), strict=True))
                     missing = [x for x in operands if x not in self.done]
                     if missing:
                         waiting += missing
@@ -562,7 +628,14 @@ class _Together:
         own = [x if len(set(lanes)) == 1 else fresh(lanes[0], "x")
                for x, lanes in zip(given, operands, strict=True)]  # fmt: skip
         batched = {x: rows for x, rows in zip(own, given, strict=True) if x is not rows}
-        [(made, _)] = batch([remade(first, tuple(own))], batched, count)
+        if _is_choice(first):
+            branch = Branch.of(first.operands[0])
+            index, *rest = own
+            again = replace(branch, index=index, operands=tuple(rest)).node()
+            value = result(again, first.params["index"])
+        else:
+            value = remade(first, tuple(own))
+        [(made, _)] = batch([value], batched, count)
         return made
 
     def rows(self, group: Sequence[Term]) -> Node:
@@ -596,6 +669,30 @@ class _Together:
             if source not in self.kinds.steps:
                 return _parts(self.changed[source], [_Part.of(region) for _, region in read])
         return None
+
+    def _kinds_of(self, lanes: Lanes) -> list[Lanes]:
+        """Return the values that lanes are, by their kinds: several for numbers that are shared."""
+        found: defaultdict[int, list[Node]] = defaultdict(list)
+        for x in dict.fromkeys(lanes):
+            found[self.kinds.near[x]].append(x)
+        return [tuple(group) for group in found.values()]
+
+    def _joined(self, lanes: Lanes, groups: Sequence[Lanes]) -> Node:
+        """Return the array of numbers of several kinds."""
+        parts: list[Node] = []
+        regions: list[Any] = []
+        place: dict[Node, int] = {}
+        for group in groups:
+            begin = len(place)
+            if len(group) >= LEAST:
+                parts.append(self.done[group])
+                regions.append(((begin, 1, len(group)),))
+            else:
+                parts += [self.changed[x] for x in group]
+                regions += [((begin + k, 1, None),) for k in range(len(group))]
+            place |= {x: begin + k for k, x in enumerate(group)}
+        row = _assembled(parts, regions, (len(place),))
+        return _parts(row, [_Part((0,), (place[x],), ((0, 1, None),)) for x in lanes])
 
     def _repeated(self, lanes: Lanes) -> Lanes | None:
         """Return the values that lanes are, if they are few: they are not computed repeatedly."""

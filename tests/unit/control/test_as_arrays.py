@@ -278,3 +278,48 @@ def test_sums_at_data_do_not_grow(of: Any) -> None:
               for n in (LEAST + 2, 40, 90)}  # fmt: skip
     assert len(counts) == 1
     assert counts.pop() < 60
+
+
+def of_panels(n: int) -> Callable[..., Any]:
+    """Pairs of panels that are of three kinds, each with all others."""
+
+    def influence(y: Any, t: Any) -> Any:
+        strength = [np.sin(y[k]) if k % 3 else np.exp(-y[k]) * t for k in range(n)]
+        strength[1] = y[1] ** 3
+        found = np.zeros((n, n))
+        for i in range(n):
+            for j in range(n):
+                if i != j:
+                    found[i, j] += strength[i] * np.cos(strength[j] - strength[i]) + strength[j]
+                else:
+                    found[i, j] += 2.0
+        total = [sum(found[i, j] * strength[j] for j in range(n)) for i in range(n)]
+        return np.array(total) + found @ y
+
+    return influence
+
+
+def decided(n: int) -> Callable[..., Any]:
+    """Numbers by branches: by value, and equal in all rounds."""
+
+    def integral(y: Any, t: Any) -> Any:
+        def side(x: Any) -> Any:
+            return sg.cond(x < 0.5, lambda x: 1.0 - x / 3.0, lambda x: np.tanh(x) / x, x)
+
+        return np.sum(np.array([side(y[k] * t) * y[k - 1] for k in range(n)]))
+
+    return integral
+
+
+@pytest.mark.parametrize("of", [of_panels, decided])
+@pytest.mark.usefixtures("no_kernels")
+def test_numbers_of_several_kinds(of: Any) -> None:
+    for n in (LEAST - 1, LEAST + 2, 24):
+        y, f = np.random.default_rng(n).uniform(0.1, 1.2, n), of(n)
+        compiled = sg.compile(f)
+        np.testing.assert_allclose(compiled(y, 0.8), f(y, 0.8), rtol=1e-12)
+        slope = sg.grad(lambda y, t, f=f: np.sum(f(y, t) ** 2))
+        d = 1e-6 * np.cos(np.arange(n))
+        by_hand = (np.sum(f(y + d, 0.8) ** 2) - np.sum(f(y - d, 0.8) ** 2)) / 2
+        np.testing.assert_allclose(slope(y, 0.8) @ d, by_hand, rtol=1e-6)
+    assert steps(of(24), y, 0.8) < 24 * 40
