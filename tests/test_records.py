@@ -144,3 +144,18 @@ def test_errors_call_a_column_by_its_place() -> None:
 
     with pytest.raises(ArgumentError, match=r"set"):
         sg.compile(f)(np.ones(3), [*edges(), {1}])
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_an_error_of_the_function_leaves_records_as_they_are() -> None:
+    def f(x: Any, rows: Any, n: int) -> Any:
+        if n == 0:
+            raise ValueError("nothing to add")
+        return sum(x[i] * w for i, j, w in rows)
+
+    compiled, x = sg.compile(f), np.linspace(0.5, 1.0, N)
+    with pytest.raises(ValueError, match="nothing to add"):
+        compiled(x, edges(), 0)
+    for seed in range(3):
+        np.testing.assert_allclose(compiled(x, edges(seed=seed), 1), f(x, edges(seed=seed), 1))
+    assert compiled.traces == 1

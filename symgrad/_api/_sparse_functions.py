@@ -213,8 +213,9 @@ class SparseFunction(Function[P, Any]):
         try:
             return call, *self._found(call, fixed=fixed)
         except RecordsError:
-            call = self._call(args, kwargs)
-            return call, *self._found(call, fixed=fixed)
+            apart = self._call(args, kwargs)
+        with self._kinds.with_records_apart(call.tree):
+            return apart, *self._found(apart, fixed=fixed)
 
     def _planned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Plan:
         """Return the plan of a call, whose values are not computed."""

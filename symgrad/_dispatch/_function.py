@@ -290,8 +290,9 @@ class Function(Foreign, Travels, Generic[P, R]):
             try:
                 return self._of_lists(call, out) if call.listed else self._run(call, out)
             except RecordsError:
-                call = self._given(*self._flat(args, kwargs), args, kwargs)
-            return self._of_lists(call, out) if call.listed else self._run(call, out)
+                apart = self._given(*self._flat(args, kwargs), args, kwargs)
+            with self._kinds.with_records_apart(call.tree):
+                return self._of_lists(apart, out) if apart.listed else self._run(apart, out)
 
     def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Tree]:
         """Return the leaves and the structure of arguments, long lists of records as columns."""

@@ -5,8 +5,9 @@ One may be of a kernel that was known before the function's derivative was taken
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,6 +98,15 @@ class Kinds:
         self.apart: dict[Any, bool] = {}
         #: The structures of arguments of which long lists of records are taken apart, too.
         self.records_apart: set[Tree] = set()
+
+    @contextlib.contextmanager
+    def with_records_apart(self, tree: Tree) -> Iterator[None]:
+        """Keep in mind that records of a structure are taken apart, unless that fails, too."""
+        try:
+            yield
+        except BaseException:
+            self.records_apart.discard(tree)
+            raise
 
     def find(
         self, signature: Signature, leaves: Sequence[Any], likely: bool = False

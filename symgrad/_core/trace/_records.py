@@ -43,7 +43,6 @@ _LETTERS = {int: "i", float: "f"}
 #: Python's types of numbers, and an array's, by letters.
 TYPES = {"i": int, "f": float}
 
-
 #: Functions whose results are no larger than their operands.
 _NO_LARGER = (np.negative, np.absolute, np.minimum, np.maximum)
 
