@@ -17,6 +17,9 @@ import symgrad as sg
 from symgrad._core.op import registry
 from symgrad._core.trace import flatten
 
+#: Python's options for processes of tests: warnings are errors, but that a machine is busy.
+STRICT = ("-W", "error", "-W", "ignore:the first call takes long")
+
 # ---------------------------------------------------------------- pages
 
 

@@ -41,6 +41,8 @@ from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+#: Pages that take more than a few seconds.
+SLOW = {"bicycle.md"}
 #: The pages that describe the house.
 HOUSE = [
     ROOT / "docs" / "CONTRIBUTING.md",
@@ -218,7 +220,10 @@ def test_files_that_are_named_are_there(path: Path) -> None:
     assert [name for name in (*named, *commands) if not (ROOT / name).exists()] == []
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", [
+    pytest.param(path, marks=[pytest.mark.slow] if path.name in SLOW else [])
+    for path in PAGES
+], ids=lambda path: str(path.relative_to(ROOT)))  # fmt: skip
 @pytest.mark.quick(3)
 def test_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # what a page saves goes there

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.shared import STRICT
+
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
     r"<!-- in: (symgrad/[\w/]+)\.py -->\n<!-- skip: next -->\n```python\n(.*?)```", re.DOTALL
@@ -53,6 +55,6 @@ def test_what_it_says_to_write_works() -> None:
     found = [(file.replace("/", "."), text) for file, text in BLOCK.findall(page)]
     assert len(found) == page.count("```python") > 3
     code = RUN.format(blocks=f"BLOCKS = {found!r}") + CHECK
-    command = [sys.executable, "-W", "error", "-c", code]
+    command = [sys.executable, *STRICT, "-c", code]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

@@ -33,6 +33,7 @@ SLOW = {
     "collocation.py",
     "fitting.py",
     "kept_promises.py",
+    "right_values.py",
     "nutpie_model.py",
 }
 

@@ -30,7 +30,7 @@ from symgrad._core.op import (
     registry,
 )
 from symgrad.errors import UnsupportedError
-from tests.shared import run_here
+from tests.shared import STRICT, run_here
 
 x3 = np.array([0.1, 0.2, 0.3])
 
@@ -419,7 +419,7 @@ def test_pickling_a_lambda_says_so() -> None:
 def python(code: str, folder: Path, *args: str, **env: str) -> str:
     """Run code in a fresh process, in ``folder``; return what it prints."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *args],
+        [sys.executable, *STRICT, "-c", textwrap.dedent(code), *args],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]), **env},
         capture_output=True,

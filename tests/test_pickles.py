@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from tests.shared import STRICT
 
 X = np.array([0.1, 0.2, 0.3])
 
@@ -132,7 +133,7 @@ def python(code: str, folder: Path, **env: str) -> str:
     root = str(Path(sg.__file__).parent.parent)
     (folder / "program.py").write_text(textwrap.dedent(code))
     done = subprocess.run(
-        [sys.executable, "-W", "error", "program.py"], cwd=folder, capture_output=True, text=True,
+        [sys.executable, *STRICT, "program.py"], cwd=folder, capture_output=True, text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([root, str(folder)]), **env},
         timeout=300, check=False,
     )  # fmt: skip

@@ -159,3 +159,20 @@ def test_an_error_of_the_function_leaves_records_as_they_are() -> None:
     for seed in range(3):
         np.testing.assert_allclose(compiled(x, edges(seed=seed), 1), f(x, edges(seed=seed), 1))
     assert compiled.traces == 1
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_many_arguments_are_no_records() -> None:
+    def f(*numbers: Any) -> Any:
+        return sum(k * x * x for k, x in enumerate(numbers))
+
+    def pairs(*rows: Any) -> Any:
+        return sum(a * b for a, b in rows)
+
+    numbers = [0.5 + k for k in range(40)]
+    compiled = sg.compile(f)
+    for scale in (1.0, 2.0):
+        given = [scale * x for x in numbers]
+        assert compiled(*given) == pytest.approx(f(*given))
+    np.testing.assert_allclose(sg.grad(f, tuple(range(40)))(*numbers), 2 * np.arange(40) * numbers)
+    assert sg.compile(pairs)(*[(2.0, x) for x in numbers]) == pytest.approx(2 * sum(numbers))

@@ -54,6 +54,7 @@ from .._core.trace import (
     as_leaves,
     carried_out,
     flatten,
+    flatten_call,
     matches_sequences,
     trace,
 )
@@ -296,7 +297,7 @@ class Function(Foreign, Travels, Generic[P, R]):
 
     def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Tree]:
         """Return the leaves and the structure of arguments, long lists of records as columns."""
-        raw, tree = flatten((args, kwargs), records=True)
+        raw, tree = flatten_call(args, kwargs)
         if tree in self._kinds.records_apart:
             raw, tree = flatten((args, kwargs))
         return raw, tree

@@ -183,6 +183,7 @@ def test_index_lists(attack: Any) -> None:
             _attacked(case, passed=False)
 
 
+@pytest.mark.filterwarnings("ignore::symgrad.errors.SparsityWarning")  # of speed alone
 @pytest.mark.attack(quick=5, whole=2_000, part=25, judge="plain Python and complex steps")
 def test_index_lists_as_arguments(attack: Any) -> None:
     """The same of lists that are arguments: arrays, lists, tuples, pairs, others in each call."""

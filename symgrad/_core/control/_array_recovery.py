@@ -147,7 +147,7 @@ class _Groups(NamedTuple):
 
 
 class _Kinds:
-    """What kind of expression each value is: which elements and numbers it is of aside.
+    """The kind of expression of each value, whichever elements and numbers it reads.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ class _Kinds:
 
 def _is_choice(node: Node) -> bool:
     """Tell whether a number is a branch's, of which all sides are computed of numbers alone."""
-    if node.shape or node.op.kind not in PROJECTIONS or node.operands[0].op.name != "Branch":
+    if node.shape or node.op.kind not in PROJECTIONS or node.operands[0].op.kind != "branch":
         return False
     branch = Branch.of(node.operands[0])
     inner = [x for body in branch.bodies for x in topological(body.outputs)]

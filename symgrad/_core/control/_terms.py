@@ -2,8 +2,8 @@
 
 ``s += f(k)`` or ``r[place[k]] += f(k)`` in a loop is traced as one addition behind the other. The
 values that are added, with their signs, are what such a chain is about; in which order is not.
-Where places are known, what is added at each place is a chain of its own. Where they are data, an
-array is written over for each addition, by what was there and the value.
+Where places are known, the terms of each place are a chain of their own. Where places are data,
+each addition writes one element of an array: the element before, plus the term.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Term(NamedTuple):
 
 
 class Addition(NamedTuple):
-    """What is added to an array at a place that is computed."""
+    """A term that is added to an array at a computed place."""
 
     term: Term
     axes: tuple[int, ...]

@@ -74,6 +74,7 @@ from ._tree import (
     aligned,
     as_input,
     flatten,
+    flatten_call,
     is_number_list,
     refuse_depth,
 )

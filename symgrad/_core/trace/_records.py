@@ -4,7 +4,7 @@
 tuples of numbers, alike in all rows. As so many inputs of a program they would take longer to pass
 than the program to run. So the numbers at one place of all tuples are one array, and the function
 gets a list of tuples of elements of these arrays, which are Python's numbers to it. A list of
-integers and a tuple of numbers are columns, too. (A list of floats is an array by itself.)
+integers and a tuple of numbers are single columns. (A list of floats is an array by itself.)
 
 Python's integers are exact, an array's have 64 bits: integers of a trace are followed to the
 largest that they may be. A function that needs to know an integer (``range(i)``, a key of a
@@ -21,7 +21,7 @@ import numpy as np
 
 from ..graph import Constant, Literal, Node, element_count, topological
 from ..graph._body import bodies
-from ..op import Bodied, Map, Reduce
+from ..op import PROJECTIONS, Bodied, Map, Reduce
 
 #: Shorter lists are taken apart into their numbers, whose code is straight.
 LEAST = 32
@@ -29,7 +29,7 @@ LEAST = 32
 #: Longer lists of integers are arrays, as lists of floats are.
 MOST = 4096
 
-#: The key of a number by itself.
+#: The only key of a list of numbers, which has no tuples.
 ITSELF = ("i",)
 
 #: Integers up to this size are numbers in arrays: places, counts.
@@ -58,7 +58,7 @@ class Column(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What lists of records have in common.
+    """The structure of a list of records.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Form(NamedTuple):
     length:
         How many records there are.
     keys:
-        The places in a record; of numbers by themselves the place in the list.
+        The places in a record; :data:`ITSELF` of a list of numbers without tuples.
     """
 
     outer: type
@@ -128,34 +128,42 @@ def check_exact(outputs: Iterable[Node], columns: Iterable[Node]) -> None:
     if not largest:
         return
     for node in topological(list(outputs)):
-        if node in largest:
-            continue
         given = [largest[x] for x in node.operands if x in largest]
-        if not given or node.dtype.kind not in "iu":
-            if given and isinstance(node.op, Bodied):
-                _check_bodies(node, max(given))
+        if node in largest or not given:
             continue
-        largest[node] = _largest(node, largest)
-        if largest[node] > EXACT:
-            raise RecordsError
+        if isinstance(node.op, Bodied):
+            largest[node] = _largest_inside(node, max(given))
+        elif node.op.kind in PROJECTIONS:
+            largest[node] = given[0]
+        elif node.dtype.kind in "iu":
+            largest[node] = _checked(node, largest)
 
 
-def _check_bodies(node: Node, most: float) -> None:
-    """Raise where a loop or a branch computes further integers than places."""
+def _checked(node: Node, largest: dict[Node, float]) -> float:
+    """Return the largest size of an integer, which is exact."""
+    found = _largest(node, largest)
+    if found > EXACT:
+        raise RecordsError
+    return found
+
+
+def _largest_inside(node: Node, most: float) -> float:
+    """Return the largest size of the integers in the bodies of a loop or a branch."""
+    found: dict[Node, float] = {}
     for body in bodies(node):
         inputs = [x for x in body.inputs if x.dtype.kind in "iu"]
-        found: dict[Node, float] = dict.fromkeys(inputs, most)
+        found |= dict.fromkeys(inputs, most)
         for inner in topological(list(body.outputs)):
             if inner in found or not any(x in found for x in inner.operands):
                 continue
             if isinstance(inner.op, Bodied):
                 raise RecordsError
             if inner.dtype.kind in "iu":
-                found[inner] = _largest(inner, found)
-                if found[inner] > EXACT:
-                    raise RecordsError
-        if any(x in found and x not in body.inputs for x in body.outputs):
-            raise RecordsError  # what is carried on may grow
+                found[inner] = _checked(inner, found)
+        carried = body.outputs[: node.params.get("carries", 0)]
+        if any(x in found and x not in body.inputs for x in carried):
+            raise RecordsError  # it may grow from step to step
+    return max(found.values(), default=most)
 
 
 def _largest(node: Node, largest: dict[Node, float]) -> float:

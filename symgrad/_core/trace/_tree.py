@@ -170,6 +170,19 @@ def flatten(value: Any, lists: bool = False, records: bool = False) -> tuple[lis
     return leaves, _flatten(value, leaves, 0, lists, records)
 
 
+def flatten_call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Tree]:
+    """Return the leaves and the structure of ``(args, kwargs)``, with columns of records.
+
+    The arguments themselves are no records, however many there are.
+    """
+    leaves: list[Any] = []
+    options = 2, False, True
+    positional = tuple([_flatten(x, leaves, *options) for x in args])
+    named = tuple([_flatten(x, leaves, *options) for x in kwargs.values()])
+    parts = Tree("tuple", None, positional), Tree("dict", (dict, tuple(kwargs)), named)
+    return leaves, Tree("tuple", None, parts)
+
+
 def aligned(value: Any, tree: Tree, what: str) -> Any:
     """Return what goes with a value of a structure, such that their leaves are in the same order.
 

@@ -64,7 +64,7 @@ def scanned(x: Any) -> Any:
         table[3] = table[3] + v * carry[0]
         return (0.9 * carry[0] + np.tanh(v), table), carry[0]
 
-    (last, table), found = sg.scan(step, (x[0], x[:50] * 2), x)
+    (last, table), found = sg.scan(step, (x[0], x[:100] * 2), x)
     return last + np.sum(found**2) + np.sum(table**2)
 
 

@@ -31,6 +31,7 @@ BY_NAME = {
     "_core/control/_cleanup.py": "rules of the user's stay where a comparison holds",
     "_core/control/_unrolling.py": "as above",
     "_core/control/_array_recovery.py": "numbers that are put together are elements of arrays",
+    "_core/control/_terms.py": "what is added at places that are data is read and written over",
     "_core/control/_row_groups.py": "assemblies of slices of one array are one slice",
     "_core/lowering/_borders.py": "loops over assembled arrays become loops over slices",
     "_core/lowering/_legalize.py": "BLAS takes the transpose of a matrix as it lies",

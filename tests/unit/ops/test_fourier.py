@@ -21,7 +21,7 @@ def test_element_formulas(name: str, norm: str) -> None:
     """The formula of one element gives the transform's numbers."""
     op = registry.ops[name]
     rng = np.random.default_rng(4)
-    shape: tuple[int, ...] = {"Fourier": (1, 5, 2), "RealFourier": (1, 4)}.get(name, (1, 3, 2))
+    shape: tuple[int, ...] = {"Fourier": (1, 5, 2, 2), "RealFourier": (1, 4)}.get(name, (1, 3, 2))
     x = rng.standard_normal(shape)
     if name == "RealSignal":
         x[:, [0, -1], 1] = 0.0

@@ -122,8 +122,9 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "ComplexPseudoInverse": [((a, pseudo_inverse(a)), {}) for a in (c(4, 2), c(2, 3, 2))],
     "Eig": [((turning(4),), {}), ((np.stack([turning(3), turning(3)]),), {})],
     "ComplexEig": [((c(3, 3),), {}), ((c(2, 2, 2),), {})],
-    "Fourier": [((r((2, 5, 2)),), {"inverse": inverse, "norm": norm})
-                for inverse in (False, True) for norm in ("backward", "ortho")],
+    "Fourier": [((r((2, 5, columns, 2)),), {"inverse": inverse, "norm": norm})
+                for inverse in (False, True) for norm in ("backward", "ortho")
+                for columns in (1, 3, 18)],
     "RealFourier": [((r((2, n)),), {"norm": norm}) for n, norm in ((4, "forward"), (5, "ortho"))],
     "RealSignal": [((r((2, 3, 2)),), {"n": n, "norm": "backward"}) for n in (4, 5)],
     "Argsort": [((r(7),), {}), ((r((2, 5)),), {}),

@@ -16,6 +16,7 @@ import pytest
 from symgrad._core.base import platform as _platform
 from symgrad._core.base.package import FOLDER
 from symgrad._core.runtime import structures
+from tests.shared import STRICT
 
 #: Prints the results of a bit of everything, and what shows that the lack is one.
 SMOKE = """
@@ -86,7 +87,7 @@ print(pickle.dumps(([np.asarray(a) for a in found], facts)).hex())
 def smoke(cache: Path, *lacks: str) -> tuple[list[Any], dict[str, Any]]:
     where = {"SYMGRAD_PRETEND": ",".join(lacks), "SYMGRAD_CACHE_DIR": str(cache)}
     run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", SMOKE], env={**os.environ, **where},
+        [sys.executable, *STRICT, "-c", SMOKE], env={**os.environ, **where},
         capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr

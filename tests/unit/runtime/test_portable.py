@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from symgrad._core.runtime import structures as _structures
+from tests.shared import STRICT
 
 pytestmark = pytest.mark.skipif(
     _structures.FAULT is not None, reason="something is otherwise here, or said to be"
@@ -101,6 +102,6 @@ def test_another_interface_of_numpys_is_found(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("first", range(6))
 def test_calls_go_through_numbas_dispatcher(first: int) -> None:
     """With the results that there are otherwise, and no entry of our own."""
-    command = [sys.executable, "-W", "error", "-c", CORPUS, str(first), "6"]
+    command = [sys.executable, *STRICT, "-c", CORPUS, str(first), "6"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
