@@ -7,6 +7,7 @@ use inside ``@njit`` is made when it is asked for (``_dispatch``).
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import numpy as np
 
 from ..base.pickling import call_again
 from ..base.platform import NEAR
+from ..base.signals import holding
 from ..base.state import now
 from ..lowering import Lowered, products, without_few
 from ..ops.callback import CALLBACKS
@@ -126,11 +128,27 @@ def keep_constants(code: Code) -> None:
 _engines: list[Any] = []
 
 
+class _Engine(llvm.ExecutionEngine):  # type: ignore[misc]  # llvmlite has no types
+    """An engine that the garbage collector may drop between any two lines, also of user code.
+
+    Dropping it takes llvmlite's lock, by a function in Python. What a signal's handler raised in
+    there would be lost, as all that finalisers raise, and the lock would stay taken.
+    """
+
+    def __del__(self) -> None:
+        if sys.is_finalizing():  # no thread will wait for the lock
+            super().__del__()
+            return
+        with holding():
+            super().__del__()
+
+
 @llvm_turn()
 def load_object(content: bytes) -> Any:
     """Return an engine that holds the object code; the code lives as long as it."""
     near = True if NEAR else None  # one block of memory for an object
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), host_machine(), use_lmm=near)
+    engine.__class__ = _Engine
     engine.add_object_file(llvm.ObjectFileRef.from_data(content))
     engine.finalize_object()
     return engine
