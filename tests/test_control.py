@@ -686,3 +686,43 @@ def test_what_is_written_over_in_a_step_stays_where_something_else_has_it(
     np.testing.assert_allclose(stacked[0], last, rtol=1e-14)
     np.testing.assert_allclose(stacked[1], rows, rtol=1e-14)
     np.testing.assert_allclose(carried, [last, kept], rtol=1e-14)
+
+
+READ_IN_PARTS = {
+    "scan": lambda r, k: sg.scan(lambda c, i: (c + r[i] ** 2, None), 0.0, k)[0],
+    "counted": lambda r, k: sg.fori_loop(0, len(k), lambda i, c: c + r[k[i]] ** 2, 0.0),
+    "from the end": lambda r, k: sg.fori_loop(
+        0, len(k), lambda i, c: c + r[k[i] - len(r)] ** 2, 0.0
+    ),
+    "while": lambda r, k: sg.while_loop(
+        lambda c: c[0] < len(k), lambda c: (c[0] + 1, c[1] + r[k[c[0]]] ** 2), (0, 0.0)
+    )[1],
+    "two reads": lambda r, k: sg.fori_loop(
+        0, len(k), lambda i, c: c + r[k[i]] * r[k[::-1][i]] + 0.0 * c, 0.0
+    ),
+    "parts": lambda r, k: sg.fori_loop(
+        0, len(k), lambda i, c: c + np.sum(r[k[i] + np.arange(1)] ** 2), 0.0
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [5, 100], ids=["few", "many"])
+@pytest.mark.parametrize("form", READ_IN_PARTS)
+def test_elements_that_no_step_of_a_loop_reads(form: str, size: int) -> None:
+    """Their slopes are infinite, and their derivatives 0."""
+    x = np.zeros(size)
+    k = np.arange(1, size, 3)
+    x[k] = 1.0 + k
+
+    def f(x: Any, k: Any) -> Any:
+        return READ_IN_PARTS[form](np.sqrt(x), k)
+
+    palindrome = np.sqrt(x[k]) * np.sqrt(x[k])[::-1] if form == "two reads" else x[k]
+    np.testing.assert_allclose(f(x, k), np.sum(palindrome), rtol=1e-13)
+    wanted = np.zeros(size)
+    wanted[k] = np.sqrt(x[k])[::-1] / np.sqrt(x[k]) if form == "two reads" else 1.0
+    for g in (sg.grad(f), lambda *a: sg.vmap(sg.grad(f), in_axes=(0, None))(a[0][None], a[1])[0]):
+        np.testing.assert_allclose(g(x, k), wanted, rtol=1e-12)
+    at_zero = sg.grad(f)(x, np.array([0, 1]))
+    assert not np.isfinite(at_zero[0])
+    np.testing.assert_array_equal(at_zero[2:], 0.0)

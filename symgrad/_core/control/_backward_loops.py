@@ -15,7 +15,7 @@ from ..transforms.guards import Guard, Guarded, of_any
 from ._binomial import Binomial
 from ._fields import Loop, pick, stand_ins
 from ._loop_reverse import Backward, element_masks, sent
-from ._singular_points import is_risky
+from ._singular_points import is_risky, passes_edge
 
 
 def pull_loop(
@@ -26,17 +26,18 @@ def pull_loop(
     in_order = any(x.op.kind == "tape" for x in loop.xs)  # tapes are read so, alone
     kind = Backward if loop.slots is None or in_order else Binomial
     risky = [w and is_risky(x) for w, x in zip(wanted, node.operands, strict=True)]
+    edgy = [r and passes_edge(x) for r, x in zip(risky, node.operands, strict=True)]
     masks = element_masks(loop, cts.values())
     given = [*node.operands, *(ct.value for ct in cts.values()), *pick(masks, masks)]
     known = now().pulled
     if known is None or now().promised or any(x.op.kind == "tape" for x in given):
-        return kind(loop, cts, wanted, risky).operands()
+        return kind(loop, cts, wanted, risky, edgy).operands()
     outer = [projection.params["index"] for projection in cts]
     kinds = [(x.shape, x.dtype) for x in given]
     # Of one body, not of equal ones: loops with the same inputs in their bodies are merged later.
     items = tuple(id(value) if isinstance(value, Body) else value for _, value in node.items)
     masked = [truth is not None for truth in masks]
-    key = (items, *map(tuple, (wanted, risky, outer, kinds, masked)))
+    key = (items, *map(tuple, (wanted, risky, edgy, outer, kinds, masked)))
     if key not in known:
         inside = stand_ins(given, "of")
         operands, rest = inside[: len(node.operands)], iter(inside[len(node.operands) :])
@@ -44,7 +45,7 @@ def pull_loop(
         guards = [((next(rest), True),) if mask else () for mask in masked]
         alike = Loop.of(remade(node, tuple(operands)))
         seeds = {x: Guarded(ct, guard) for x, ct, guard in zip(cts, values, guards, strict=True)}
-        known[key] = loop, inside, kind(alike, seeds, wanted, risky).operands()
+        known[key] = loop, inside, kind(alike, seeds, wanted, risky, edgy).operands()
     _, inside, found = known[key]
     return _within(of_any(cts.values()), found, dict(zip(inside, given, strict=True)))
 

@@ -18,8 +18,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.sizes import Shape, as_size
-from ..graph import Body, Input, Literal, Node, SizeOf, element_count, topological, viewed
-from ..op import Code, Cython, Libm
+from ..graph import (
+    Body,
+    Input,
+    Literal,
+    Node,
+    SizeOf,
+    element_count,
+    remade,
+    topological,
+    viewed,
+)
+from ..op import Code, Cython, Libm, Scatter
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, substitute
 from ..transforms.guards import Guard, Guarded, holds, narrowed, of_any, settled
@@ -88,13 +98,16 @@ class Backward:
         Which operands' cotangents are asked for.
     risky:
         Which of those have been computed in a way whose slope may be infinite.
+    edgy:
+        Which of those surely by an elementwise op that has such slopes at numbers.
     """
 
     def __init__(
         self, loop: Loop, cts: Mapping[Node, Guarded], wanted: Sequence[bool],
-        risky: Sequence[bool],
+        risky: Sequence[bool], edgy: Sequence[bool],
     ) -> None:  # fmt: skip
         self.loop, self.wanted, self.risky = loop, wanted, risky
+        self.edgy = frozenset(pick(loop.body.inputs[1:], edgy))
         count = loop.carries
         self.last: list[Node | None] = [None] * count
         #: Where the cotangent of a carry's last value counts, if that differs between elements.
@@ -198,15 +211,16 @@ class Backward:
         slices = [x for x in loop.slices if x in self.slopes]
         known, apart = loop.length is not None, loop.is_of_examples
         sums = {x: summed(self.slopes[x], known, apart) for x in shared}
-        added = [x for s in sums.values() for x in s.added]
-        stacked = [x for s in sums.values() for x in s.stacked]
+        reads = {x: summed(y, known, apart) for x, y in self._reads(shared).items()}
+        added = [x for s in (*sums.values(), *reads.values()) for x in s.added]
+        stacked = [x for s in (*sums.values(), *reads.values()) for x in s.stacked]
         totals = stand_ins(added, "ct_k")
         news = [self.slopes.get(x, zeros(x)) for x in flowing]
         news += [
             as_node(np.add(Traced(total), Traced(x)))
             for total, x in zip(totals, added, strict=True)
         ]
-        marks, each = self._marks(apart)
+        marks, each = self._marks(apart, reads)
         news += [new for _, _, _, new in marks]
         elements = [*(self.slopes[x] for x in slices), *stacked, *map(self._mark, each)]
         befores = [*seeds, *totals, *(flag for _, flag, _, _ in marks), *map(zeros, elements)]
@@ -251,6 +265,8 @@ class Backward:
         count += len(slices)
         stacks = (result(back, k) for k in range(count, count + len(stacked)))
         slopes |= {x: s.build(rest, stacks) for x, s in sums.items()}
+        often = {x: Traced(s.build(rest, stacks)) for x, s in reads.items()}
+        counts |= {x: as_node(np.not_equal(number, 0.0)) for x, number in often.items()}
         for k, x in enumerate(each, count + len(stacked)):
             of_steps = result(back, k)
             counts[x] = of_steps if x in outer else as_node(np.any(Traced(of_steps), axis=0))
@@ -265,15 +281,32 @@ class Backward:
 
     # ---------------------------------------------------------------- where cotangents count
 
-    def _marks(self, apart: bool) -> tuple[list[tuple[Input, Input, Node, Node]], list[Input]]:
+    def _reads(self, shared: Sequence[Input]) -> dict[Input, Node]:
+        """Return how often each element is read in a step, of arrays that are read in parts.
+
+        Of those among ``shared`` whose slopes may be infinite where no step reads them.
+        """
+        found = {}
+        for x in shared:
+            guard = self.guards.get(x, ())
+            if x in self.edgy and not any(node.shape for node, _ in guard):
+                number = times_read(self.slopes[x], guard)
+                if number is not None:
+                    found[x] = number
+        return found
+
+    def _marks(
+        self, apart: bool, reads: Collection[Input]
+    ) -> tuple[list[tuple[Input, Input, Node, Node]], list[Input]]:
         """Return what the backward loop notes of where cotangents count.
 
         Of carries, and of what steps share if one of them uses it, it carries a flag: the body's
         input, the flag, its first value, and its new one. Of the others it notes it in each step.
+        Where elements are counted, ``reads``, they tell it.
         """
         loop = self.loop
         risky = pick(loop.body.inputs[1:], self.risky)
-        marked = [x for x in risky if self.guards.get(x)]
+        marked = [x for x in risky if self.guards.get(x) and x not in reads]
         marks = []
         for k, x in enumerate(loop.carried):
             if x in self.flags:
@@ -360,6 +393,54 @@ def sent(ct: Node, around: Guard, own: Guard) -> Guarded:
     """
     value = ct if ct.op.kind == "tape" else settled(Guarded(ct, around, not around))
     return Guarded(value, narrowed(around, own) or ())
+
+
+def times_read(slope: Node, guard: Guard) -> Node | None:
+    """Return how many times a step reads each element, by the form of its cotangent.
+
+    That is zeros to which something is added at places, of which the integers do not move with
+    what is differentiated by; None if it is anything else.
+
+    Parameters
+    ----------
+    slope:
+        The cotangent in a step.
+    guard:
+        Conditions under which it counts at all, one truth value each.
+    """
+    made: dict[Node, Node] = {}
+    stack = [slope]
+    while stack:
+        x = stack[-1]
+        parts = _added_in(x)
+        if not parts and x.shape == slope.shape:
+            return None  # something for all elements
+        rest = [y for y in parts if y not in made]
+        if rest:
+            stack += rest
+            continue
+        stack.pop()
+        made[x] = remade(x, tuple(made.get(y, y) for y in x.operands)) if parts else _once(x, guard)
+    return made[slope]
+
+
+def _added_in(x: Node) -> tuple[Node, ...]:
+    """Return what a cotangent is put together of by places and sums; nothing if it is not."""
+    op = x.op
+    if op.means(np.add) and all(y.shape == x.shape for y in x.operands):
+        return x.operands
+    if isinstance(op, Scatter) and not op.over and op.linear is not None:
+        places = op.linear.places(len(x.operands))
+        return tuple(x.operands[k] for k in places)
+    if op.kind in ("assemble", "view") and op.linear is not None:
+        return x.operands
+    return ()
+
+
+def _once(x: Node, guard: Guard) -> Node:
+    """Return ones in the form of ``x``, or zeros where it does not count."""
+    ones = np.ones_like(Traced(x))
+    return as_node(np.where(holds(guard), ones, np.zeros_like(ones)) if guard else ones)
 
 
 def element_masks(loop: Loop, cts: Collection[Guarded]) -> list[Node | None]:

@@ -19,6 +19,14 @@ def is_risky(x: Node) -> bool:
     )
 
 
+def passes_edge(x: Node) -> bool:
+    """Tell whether a value is computed by a map that has an infinite slope, or none, somewhere."""
+    return any(
+        n.op.kind == "map" and n.dtype.kind == "f" and is_edgy(n)
+        for n in topological([x], limit=SOURCES)
+    )
+
+
 def has_edges(outputs: Sequence[Node]) -> bool:
     """Tell whether a step has an op that is undefined somewhere, or has no slope there."""
     return any(
