@@ -504,3 +504,20 @@ def test_what_tanh_sinh_does_not_find_or_take() -> None:
         sg.compile(lambda b: tanhsinh(lambda x: np.exp(1j * x), 0.0, b).integral)(1.0)
     with pytest.raises(UnsupportedError, match="log"):
         sg.grad(lambda w: tanhsinh(lambda x: w * x, 0, 1, log=True).integral)(1.0)
+
+
+def test_second_derivatives_by_moving_limits_where_the_other_end_is_singular() -> None:
+    """The nodes of ``tanhsinh`` go as near to 0 as 1e-300, where the square of a slope overflows."""
+
+    def f(p: Any) -> Any:
+        return tanhsinh(lambda x: np.log(p - x) * np.log(x), 0.0, p).integral
+
+    # p*((log(p) - 1)**2 + 1 - pi**2/6), DLMF 4.10 and 25.12
+    log = np.log(1.7)
+    np.testing.assert_allclose(f(1.7), 1.7 * ((log - 1.0) ** 2 + 1.0 - np.pi**2 / 6.0), rtol=1e-12)
+    slope = (log - 1.0) ** 2 + 1.0 - np.pi**2 / 6.0 + 2.0 * (log - 1.0)
+    np.testing.assert_allclose(sg.grad(f)(1.7), slope, rtol=1e-9)
+    np.testing.assert_allclose(sg.grad(sg.grad(f))(1.7), 2.0 * log / 1.7, rtol=1e-7)
+    np.testing.assert_allclose(
+        sg.jacobian(sg.grad(f), mode="forward")(1.7), 2.0 * log / 1.7, rtol=1e-7
+    )

@@ -75,15 +75,18 @@ class Transformed(NamedTuple):
         last = np.where(whole | half, 1.0, high)
         return cls(first, last, start, half, mirrored, whole)
 
-    def term(self, f: Function, t: Any, side: float) -> Any:
-        """Return the integrand by t, 0 where that is no number, ``t >= 0`` from the middle on."""
+    def term(self, f: Function, t: Any, side: float, least: float = 0.0) -> Any:
+        """Return the integrand by t, 0 where that is no number, ``t >= 0`` from the middle on.
+
+        And nearer to an end than ``least``, in parts of the interval.
+        """
         u = 0.5 * math.pi * np.sinh(t)
         small = np.square(np.exp(-u))
         left = small / (1.0 + small)  # 1/(exp(u)*cosh(u))/2
         width = self.high - self.low
         rest = width * left
         s = np.where(side > 0, self.high - rest, self.low + rest)
-        inside = (s > self.low) & (s < self.high)
+        inside = (s > self.low) & (s < self.high) & (left >= least)
         s = np.where(inside, s, 0.5 * (self.low + self.high))
         # Of the whole line 1 - s**2, without loss: rest*(2 - rest).
         gap = np.where(self.whole, np.where(inside, rest * (2.0 - rest), 1.0), 1.0)
@@ -128,6 +131,10 @@ class Level(NamedTuple):
 BANDS = (1.5, 2.0, 2.5)
 NEAR = 1e-2
 
+#: Nearer to an end, in parts of the interval, a pole's derivatives up to the fourth overflow. What
+#: lies there does not matter where the band at the end does not.
+CLOSEST = 1e-75
+
 
 def _in_bands(f: Function, domain: Transformed, step: Any, turns: Any, like: Any) -> Any:
     """Return the sums of terms at ``step * (0, 1, ...)`` by sides and bands, shape (2, 4, ...)."""
@@ -137,7 +144,7 @@ def _in_bands(f: Function, domain: Transformed, step: Any, turns: Any, like: Any
         t = step * (BASE * k + places)
         sides = []
         for side in (1.0, -1.0):
-            terms = domain.term(f, t, side) + 0.0 * like
+            terms = domain.term(f, t, side, CLOSEST) + 0.0 * like
             band = stop_gradient(sum(np.where(t >= edge, 1, 0) for edge in BANDS))
             counted = side > 0 or stop_gradient(t > 0.0)  # the middle once
             sides.append(np.stack([
