@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,17 @@ def shown(cells: list[dict[str, Any]]) -> set[str]:
     outputs = [o for c in cells if c["cell_type"] == "code" for o in c["outputs"]]
     assert not [o for o in outputs if o["output_type"] == "error" or o.get("name") == "stderr"]
     return {kind for o in outputs for kind in o.get("data", {})} - {"text/plain"}
+
+
+def without_words_of_waiting(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out what is written where a first call takes long: a busy machine is no error."""
+
+    def waits(output: dict[str, Any]) -> bool:
+        lines = str(output.get("text", "")).splitlines()
+        word = re.compile(r"symgrad: .* takes more than \d+ s")
+        return output.get("name") == "stderr" and all(map(word.match, lines))
+
+    return [c | {"outputs": [o for o in c.get("outputs", []) if not waits(o)]} for c in cells]
 
 
 def test_every_notebook_is_expected() -> None:
@@ -61,7 +73,8 @@ def test_it_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     paths = [str(FOLDER.parents[1]), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    monkeypatch.setenv("PYTHONWARNINGS", "ignore:the first call takes long")
     book = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(tmp_path)}}
     nbclient.NotebookClient(book, timeout=500, kernel_name="python3", resources=resources).execute()
-    assert shown(book.cells) >= SHOWN[path.stem]
+    assert shown(without_words_of_waiting(book.cells)) >= SHOWN[path.stem]

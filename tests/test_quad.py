@@ -507,7 +507,7 @@ def test_what_tanh_sinh_does_not_find_or_take() -> None:
 
 
 def test_second_derivatives_by_moving_limits_where_the_other_end_is_singular() -> None:
-    """The nodes of ``tanhsinh`` go as near to 0 as 1e-300, where the square of a slope overflows."""
+    """Nodes of ``tanhsinh`` go as near to 0 as 1e-300, where the square of a slope overflows."""
 
     def f(p: Any) -> Any:
         return tanhsinh(lambda x: np.log(p - x) * np.log(x), 0.0, p).integral

@@ -129,10 +129,10 @@ _engines: list[Any] = []
 
 
 class _Engine(llvm.ExecutionEngine):  # type: ignore[misc]  # llvmlite has no types
-    """An engine that the garbage collector may drop between any two lines, also of user code.
+    """An engine that is freed with signals held, since the garbage collector may free it anywhere.
 
-    Dropping it takes llvmlite's lock, by a function in Python. What a signal's handler raised in
-    there would be lost, as all that finalisers raise, and the lock would stay taken.
+    llvmlite takes its lock in Python code. If a signal handler raised there, Python would drop the
+    error, as it does in finalisers, and the lock would never be released.
     """
 
     def __del__(self) -> None:

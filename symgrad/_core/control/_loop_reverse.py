@@ -99,7 +99,7 @@ class Backward:
     risky:
         Which of those have been computed in a way whose slope may be infinite.
     edgy:
-        Which of those surely by an elementwise op that has such slopes at numbers.
+        Which of those by an elementwise op with such a slope (``sqrt`` at 0), as far as is looked.
     """
 
     def __init__(
@@ -396,17 +396,18 @@ def sent(ct: Node, around: Guard, own: Guard) -> Guarded:
 
 
 def times_read(slope: Node, guard: Guard) -> Node | None:
-    """Return how many times a step reads each element, by the form of its cotangent.
+    """Return how many times a step reads each element of an array, by the array's cotangent.
 
-    That is zeros to which something is added at places, of which the integers do not move with
-    what is differentiated by; None if it is anything else.
+    Where each read is a gather, the cotangent is a sum of scatters into zeros. Here they scatter
+    ones. Their indices are integers, which have no derivative: an element with the count 0 has the
+    derivative 0. None if some part of the cotangent is no scatter.
 
     Parameters
     ----------
     slope:
         The cotangent in a step.
     guard:
-        Conditions under which it counts at all, one truth value each.
+        Scalar conditions under which the step uses the array.
     """
     made: dict[Node, Node] = {}
     stack = [slope]
@@ -425,7 +426,7 @@ def times_read(slope: Node, guard: Guard) -> Node | None:
 
 
 def _added_in(x: Node) -> tuple[Node, ...]:
-    """Return what a cotangent is put together of by places and sums; nothing if it is not."""
+    """Return the cotangents that a sum, a scatter or a view makes another of; else nothing."""
     op = x.op
     if op.means(np.add) and all(y.shape == x.shape for y in x.operands):
         return x.operands
