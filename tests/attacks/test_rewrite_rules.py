@@ -62,10 +62,17 @@ def special(dtype: np.dtype[Any]) -> Any:
 
 
 def random(rng: np.random.Generator, dtype: np.dtype[Any], count: int) -> Any:
-    """Return numbers of random bits: of all exponents, and of all signs."""
+    """Return numbers of random bits: of all exponents, and of all signs.
+
+    No nan among them is a signalling one, which arithmetic never makes: what `power` makes of it
+    and 0 is another thing in each version of NumPy and of the C library.
+    """
     if dtype.kind == "b":
         return rng.random(count) < 0.5
-    return np.frombuffer(rng.bytes(count * dtype.itemsize), dtype)
+    found = np.frombuffer(rng.bytes(count * dtype.itemsize), dtype)
+    if dtype.kind == "f":
+        found = np.where(np.isnan(found), dtype.type(np.nan), found)
+    return found
 
 
 def operands(
