@@ -356,6 +356,14 @@ def test_pythons_statistics_say_what_to_write() -> None:
         sg.grad(lambda x: statistics.fmean(x))(np.ones(3))
 
 
+@pytest.mark.parametrize("kind", [list, tuple])
+@pytest.mark.parametrize("f", [statistics.mean, statistics.variance], ids=["mean", "variance"])
+def test_pythons_statistics_of_whole_numbers_say_what_to_write(f: Any, kind: Any) -> None:
+    """They make the result by the type of their numbers, of fractions: ``type(n)(value)``."""
+    with pytest.raises(TraceError, match=r"np\.mean.* \[test_labels.py"):
+        sg.compile(lambda x, k: x * f(k))(1.0, kind([1, 2, 3, 4]))
+
+
 # ---------------------------------------------------------------- tables of several types
 
 

@@ -247,6 +247,27 @@ def test_numbers_of_lists_are_pythons() -> None:
             assert sg.compile(function)(numbers) == function(numbers)
 
 
+@pytest.mark.parametrize("count", [1, 18, 19, 20, 33])
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_whole_numbers_of_lists_have_no_end(kind: Any, count: int) -> None:
+    """The coefficients of the digits are numbers of the trace that 64 bits do not hold."""
+
+    def remainder(x: Any, digits: Any) -> Any:
+        number = 0
+        for digit in digits:
+            number = 10 * number + digit
+        return (number % 97) * x
+
+    g, slope = sg.compile(remainder), sg.grad(remainder)
+    for turn in range(3):
+        digits = kind([1 + (7 * k + turn) % 9 for k in range(count)])
+        for _ in range(2):
+            assert g(2.0, digits) == remainder(2.0, digits)
+            assert slope(2.0, digits) == remainder(1.0, digits)
+    counted = lambda x, p: remainder(x, p) + p.count(2)  # noqa: E731  # a method of lists
+    assert sg.compile(counted)(1.0, digits) == counted(1.0, digits)
+
+
 def test_directions_may_be_lists_or_arrays() -> None:
     def doubled(p: Any) -> Any:
         return p + p

@@ -28,6 +28,7 @@ from .._core.trace import (
 )
 from ..errors import SymgradError
 from ._comparison import Comparison, as_datum, key_of
+from ._identity import first_question, is_an_object, objects_in, refuse_one_object
 from ._locations import Read, Walk
 from ._reads import LARGE, SMALL
 from ._user_code import is_read, users_class
@@ -89,6 +90,15 @@ class Reading:
         self.number = 0
         self.codes = list(walk.codes.values())
         self.generators, self.iterators = walk.generators, walk.iterators
+        #: Where the code asks whether two values are one object; None where it does not.
+        self.question = first_question(self.codes, [*walk.met.values(), *walk.library])
+        self._objects = (
+            [] if self.question is None
+            else [
+                x for x in (*walk.met.values(), *(r.value for r in walk.reads.values()))
+                if is_an_object(x)
+            ]
+        )  # fmt: skip
         own = [Read(text, "is", code, "") for text, code in walk.own.items()]
         comparison = Comparison(walk, [*compared, *own], self.data, costly)
         self._fetch = comparison.fetch
@@ -107,6 +117,19 @@ class Reading:
         if values is MISS or not all(map(_is_datum, values, self._any_type)):
             return MISS
         return values
+
+    def may_be_one(self, call: Call) -> bool:
+        """Tell whether such calls may pass one object twice, and the code would notice."""
+        if self.question is None:
+            return False
+        own = sum(1 for _ in objects_in((*call.args, *call.kwargs.values())))
+        return own - 1 + bool(self._objects) > 1
+
+    def refuse_one_object(self, call: Call, data: Sequence[Any]) -> None:
+        """Refuse a call that passes one object twice, or one that is read, if the code asks."""
+        if self.question is not None:
+            read = (*self._objects, *filter(is_an_object, data))
+            refuse_one_object(self.question, call.args, call.kwargs, read)
 
     def caller(self, function: Callable[..., Any], count: int) -> Callable[..., Any]:
         """Return a compiled function of ``count`` arguments that looks at what is read."""

@@ -370,7 +370,9 @@ class Function(Foreign, Travels, Generic[P, R]):
             self._one_by_one = one_by_one
             return result
         # What looks at what the function reads is made, as machine code, for calls that come again.
-        if name == "llvm" and now().backend is None and (found.called or given.reading.nothing):
+        reading = given.reading
+        straight_on = name == "llvm" and now().backend is None and not reading.may_be_one(call)
+        if straight_on and (found.called or reading.nothing):
             straight = straight_to(found, call, given)
             if straight is not None:
                 last, self._fast = self._fast, straight
@@ -463,6 +465,7 @@ class Function(Foreign, Travels, Generic[P, R]):
         way = captures.way
         for attempt in itertools.count():
             reading, values = captures.now(frozen)
+            reading.refuse_one_object(call, values)
             given = call.with_data(reading, values, self._dynamic and not fixed, short)
             known = self._kinds.find(given.signature, given.leaves, likely)
             if known is not None:

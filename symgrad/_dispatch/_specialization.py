@@ -15,7 +15,7 @@ import sympy as sp
 from .._capture._assignments import Assignments
 from .._capture._draws import Drawing
 from .._core.base.fork_safety import cached_property, free_in_children, undisturbed
-from .._core.base.sizes import evaluate_dim
+from .._core.base.sizes import WideError, evaluate_dim
 from .._core.base.state import within
 from .._core.codegen.cache import Entry, cached_code
 from .._core.codegen.loading import code_again, loaded_code
@@ -120,6 +120,8 @@ class Specialization:
         self.used = 0
         #: Whether it has computed the result of a call.
         self.called = False
+        #: Whether its arithmetic with sizes has numbers of more than 64 bits, for any sizes.
+        self.too_wide = False
         #: Whether its trace has told lists of the call from arrays, as which they are taken.
         self.tells_lists = False
         #: The warnings of its trace.
@@ -323,6 +325,8 @@ class Specialization:
 
     def result(self, leaves: Sequence[Any], out: Any, backend: str) -> Any:
         """Compute the result, into ``out`` unless that is None, or return MISS."""
+        if self.too_wide:
+            return MISS
         drawing = self.drawing if self.conditions else None
         before = None if drawing is None else drawing.states(self.values(leaves))
         try:
@@ -335,6 +339,11 @@ class Specialization:
             return self.run_numba(leaves) if backend == "numba" else self.run(leaves)
         except OutOfMemoryError:
             raise
+        except WideError:
+            if not self.program.sizes:
+                raise
+            self.too_wide = True
+            return MISS
         except BranchError:
             if not self.conditions:
                 raise  # of a function that it calls back

@@ -20,12 +20,16 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import sympy as sp
 
-from ...errors import ShapeError
+from ...errors import ShapeError, TraceError, UnsupportedError
 from .stand_in_types import StandIn, absent, asks_for, names_of, show_as, stands_for
 from .state import now, within
 
 Dimension: TypeAlias = int | sp.Expr
 Shape = tuple[Dimension, ...]
+
+
+class WideError(UnsupportedError):
+    """Arithmetic with sizes or integer arguments has a number that no 64 bits hold."""
 
 
 class Dim(sp.Symbol):  # type: ignore[misc]
@@ -146,6 +150,12 @@ class Size(metaclass=StandIn):
     lift: ClassVar[Callable[[Size], Any]]
 
     def __init__(self, expr: sp.Expr):
+        if not isinstance(expr, sp.Expr):  # type(n)(value), in code that knows n for an int
+            raise TraceError(
+                f"a number was made by the type of a whole number of the trace, of {expr!r:.60}. "
+                "Write instead: int(value) or float(value); np.mean and np.var of an array for "
+                "functions of `statistics`"
+            )
         self.expr = expr
 
     @property

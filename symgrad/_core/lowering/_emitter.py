@@ -10,6 +10,7 @@ import sympy as sp
 
 from ...errors import UnsupportedError
 from ..base.size_text import fraction_of
+from ..base.sizes import WideError
 from ..op import Cython
 from ..runtime import OTHER_BRANCH, Function, cython_symbol
 from ..runtime.interface import constant_text, llvm_type
@@ -357,7 +358,11 @@ class Emitter:
         """Return an ``i64`` register or constant with the value of an index expression."""
         if isinstance(expr, int):
             if not -(1 << 63) <= expr < 1 << 63:
-                raise UnsupportedError(f"a size or an index of more than 64 bits: {expr}")
+                raise WideError(
+                    f"a whole number of more than 64 bits, {expr}, in arithmetic with sizes or "
+                    "integer arguments. Write instead: a float from the start (1.0), or take the "
+                    "remainder in each step"
+                )
             return str(expr)
         known = self._indices.get(expr)
         if known is not None:

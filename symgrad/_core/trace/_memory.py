@@ -51,6 +51,12 @@ class Stored(ArrayMethods):
     )  # fmt: skip
 
     def __init__(self, node: Node, weak: type | None = None):
+        if not isinstance(node, Node):  # type(x)(value), in code that takes x for a number
+            raise TraceError(
+                f"a number was made by the type of a traced value, of {node!r:.60}. Write "
+                "instead: np.asarray(value, float); np.mean and np.var of an array for functions "
+                "of `statistics`"
+            )
         self._node = node
         self.weak = weak  # float for a Python float: it does not widen float32
         self._view: View | None = None

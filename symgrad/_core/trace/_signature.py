@@ -68,7 +68,10 @@ def as_leaf(value: Any, what: str) -> Any:
         try:
             return as_leaf(np.array(value), what)
         except ValueError as error:
-            raise ArgumentError(f"{what} is a ragged nested list: {error}") from error
+            raise ArgumentError(
+                f"{what} is a ragged nested list, whose parts have different lengths. Write "
+                "instead: a tuple of arrays, or an array of rows that are filled up"
+            ) from error
     if isinstance(value, np.generic):
         return as_leaf(np.asarray(value), what)
     if is_table(value):  # whose columns the function reads, as those of a captured one
