@@ -703,6 +703,29 @@ READ_IN_PARTS = {
     "parts": lambda r, k: sg.fori_loop(
         0, len(k), lambda i, c: c + np.sum(r[k[i] + np.arange(1)] ** 2), 0.0
     ),
+    "nested": lambda r, k: sg.fori_loop(0, 2, lambda _, c: sg.fori_loop(
+        0, len(k), lambda i, t: t + r[k[i]] ** 2 / 2, c
+    ), 0.0),
+    "rows": lambda r, k: sg.scan(
+        lambda c, row: (c + np.sum(row[k] ** 2) / 2, None), 0.0, np.stack([r, r])
+    )[0],
+    "carried": lambda r, k: sg.fori_loop(
+        0, len(k), lambda i, c: (c[0] + c[1][k[i]] ** 2, c[1]), (0.0, r)
+    )[0],
+    "roots in each step": lambda r, k: sg.fori_loop(
+        0, 3, lambda i, c: (c[0] + np.sum(c[1][k] ** (2.0 ** (i + 1))) / 3, np.sqrt(c[1])), (0.0, r)
+    )[0],
+    "carried into a nested loop": lambda r, k: sg.fori_loop(0, 2, lambda _, c: (sg.fori_loop(
+        0, len(k), lambda i, t: t + c[1][k[i]] ** 2 / 2, c[0]
+    ), c[1]), (0.0, r))[0],
+    "branch": lambda r, k: sg.cond(len(r) > 1, lambda: np.sum(r[k] ** 2), lambda: r[0]),
+    "branch in a loop": lambda r, k: sg.fori_loop(0, len(k), lambda i, c: c + sg.cond(
+        i >= 0, lambda: r[k[i]] ** 2, lambda: np.sum(r)
+    ), 0.0),
+    "nested in a branch": lambda r, k: sg.fori_loop(0, 2, lambda _, c: sg.cond(
+        c < 1e9, lambda: sg.fori_loop(0, len(k), lambda i, t: t + r[k[i]] ** 2 / 2, c),
+        lambda: r[0],
+    ), 0.0),
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 
@@ -38,6 +39,10 @@ class State(NamedTuple):
     pulled:
         Backward loops that have been made in a trace, of stand-ins for their operands; None outside
         of one.
+    edgy:
+        Of a body that is pulled back, the inputs whose values are computed outside of it by an op
+        of infinite slope, and of which reads the guards of their cotangents tell the elements:
+        "none", "elements" (those that slices of some length are not), or "all".
     seeded:
         The shared generators of random numbers that the function has seeded, by their names, and
         those that it has made; None outside of a trace.
@@ -98,6 +103,7 @@ class State(NamedTuple):
     made: set[Any] | None = None
     guards: dict[Any, bool] | None = None
     pulled: dict[Any, Any] | None = None
+    edgy: Mapping[Any, str] = MappingProxyType({})
     seeded: set[Any] | None = None
     draws: Any = None
     sizes: frozenset[str] = frozenset()

@@ -8,6 +8,7 @@ from functools import reduce
 import numpy as np
 
 from ..base.sizes import Dimension
+from ..base.state import within
 from ..graph import Body, Input, Node
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, substitute
@@ -17,6 +18,7 @@ from ..transforms.guards import Guard, Guarded, holds
 from ..transforms.reverse import pull_back_guarded
 from ._branch_writes import added, scattered
 from ._fields import Branch, counterparts, or_zeros, pick, result, stand_ins
+from ._singular_points import passes_edge
 
 
 def push_branch(tangents: Sequence[Node | None], node: Node) -> Callable[[Node], Node | None]:
@@ -56,6 +58,7 @@ def pull_branch(
     given = {projection.params["index"]: ct for projection, ct in cts.items()}
     conditions = {ct.guard: as_node(holds(ct.guard)) for ct in given.values() if ct.guard}
     inputs = [pick(body.inputs, wanted[1:]) for body in branch.bodies]
+    edgy = [w and passes_edge(x) for w, x in zip(wanted[1:], branch.operands, strict=True)]
     bound, found = [], []
     for body, wrt in zip(branch.bodies, inputs, strict=True):
         outputs = [body.outputs[k] for k in given]
@@ -63,7 +66,8 @@ def pull_branch(
         guards = dict(zip(conditions, (((x, True),) for x in truths), strict=True))
         own = [Guarded(x, guards.get(ct.guard, ()))
                for x, ct in zip(seeds, given.values(), strict=True)]  # fmt: skip
-        found.append(pull_back_guarded(outputs, own, wrt))
+        with within(edgy=dict.fromkeys(pick(body.inputs, edgy), "all")):
+            found.append(pull_back_guarded(outputs, own, wrt))
         bound.append((*body.inputs, *seeds, *truths))
     columns = list(zip(*found, strict=True))
     flowing = [any(ct is not None for ct in column) for column in columns]

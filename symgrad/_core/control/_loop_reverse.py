@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..base.sizes import Shape, as_size
+from ..base.state import within
 from ..graph import (
     Body,
     Input,
@@ -38,7 +39,7 @@ from ..transforms.support import dependents
 from ._bisection import warn_of_narrowing
 from ._element_writes import by_places, only_if
 from ._fields import Loop, filled, or_zeros, pick, project, result, stand_ins, tape, zeros
-from ._singular_points import has_edges
+from ._singular_points import has_edges, passes_edge
 from ._sums import summed
 
 #: What is read of an array that is so many times as large is written down in its place.
@@ -158,6 +159,12 @@ class Backward:
         self.flowing = [a and ct is not None for a, ct in zip(self.active, self.last, strict=True)]
         carried = pick(loop.carried, self.active)
         wrt = [*carried, *pick(loop.slices, elements), *pick(loop.shared, shared)]
+        # How often steps read elements of what they share is counted: see _reads.
+        noted: dict[Input, str] = {}
+        if self.guarding:
+            noted = {x: "none" if x in loop.shared else "all" for x in self.edgy}
+            noted |= {x: "elements" for x, y in zip(loop.carried, loop.news, strict=True)
+                      if x.shape and (x in noted or passes_edge(y))}  # fmt: skip
         self.flags: dict[Input, Input] = {}  # of carries whose cotangents do not always count
         while True:
             seeds = [
@@ -165,9 +172,9 @@ class Backward:
                 for x, ct, flows in zip(loop.carried, self.carried, self.flowing, strict=True)
             ]
             outputs = [*loop.news, *(loop.body.outputs[g.index] for g in self.given)]
-            found = pull_back_guarded(
-                outputs, [*seeds, *(g.guarded for g in self.given)], wrt, self.guarding
-            )
+            given = [*seeds, *(g.guarded for g in self.given)]
+            with within(edgy=noted):
+                found = pull_back_guarded(outputs, given, wrt, self.guarding)
             slopes = dict(zip(wrt, found, strict=True))
             grown = [
                 f or slopes.get(x) is not None

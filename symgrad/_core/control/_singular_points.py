@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..base.state import now
 from ..graph import Node, bodies, topological
 from ..transforms.support import is_edgy
 
@@ -13,24 +14,26 @@ SOURCES = 64
 
 def is_risky(x: Node) -> bool:
     """Tell whether a value is computed in a way whose slope may be infinite."""
-    order = topological([x], limit=SOURCES)
+    order, outside = topological([x], limit=SOURCES), now().edgy
     return len(order) == SOURCES or any(
-        n.op.differentiable and n.op.kind != "leaf" and n.op.linear is None for n in order
+        n in outside or (n.op.differentiable and n.op.kind != "leaf" and n.op.linear is None)
+        for n in order
     )
 
 
 def passes_edge(x: Node) -> bool:
-    """Tell whether a value is computed by a map that has an infinite slope, or none, somewhere."""
-    return any(
-        n.op.kind == "map" and n.dtype.kind == "f" and is_edgy(n)
-        for n in topological([x], limit=SOURCES)
-    )
+    """Tell whether a value is computed by an op that has an infinite slope, or none, somewhere."""
+    outside = now().edgy
+    return any(n in outside or _has_edge(n) for n in topological([x], limit=SOURCES))
 
 
 def has_edges(outputs: Sequence[Node]) -> bool:
     """Tell whether a step has an op that is undefined somewhere, or has no slope there."""
-    return any(
-        any(has_edges(body.outputs) for body in bodies(n))
-        or (n.op.kind == "map" and n.dtype.kind == "f" and is_edgy(n))
-        for n in topological(outputs)
+    return any(map(_has_edge, topological(outputs)))
+
+
+def _has_edge(n: Node) -> bool:
+    """Tell it of one op; a loop or a branch has an edge if one of its steps has."""
+    return any(has_edges(body.outputs) for body in bodies(n)) or (
+        n.op.kind == "map" and n.dtype.kind == "f" and is_edgy(n)
     )

@@ -178,7 +178,8 @@ def _rule(node: Node, tangents: Sequence[Guarded | None], support: Support) -> G
     if op.linear is not None:
         value = _linear(op, op.linear, node, _plain(tangents), xs)
     else:
-        value = op.products.jvp(_plain(tangents), Traced(node), *xs, **node.params)
+        given = support.past_zeros(node, _plain(tangents))
+        value = op.products.jvp(given, Traced(node), *xs, **node.params)
     if value is None:
         return None
     return Guarded(as_node(value), ahead(node, tangents, xs))

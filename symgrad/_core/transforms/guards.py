@@ -23,7 +23,7 @@ import numpy as np
 
 from ..base.sizes import Shape, as_size
 from ..base.state import now
-from ..graph import Node
+from ..graph import Literal, Node
 from ..op import Map, Op
 from ..trace import Traced, as_node
 
@@ -250,6 +250,34 @@ def behind(
             truth = found if found.dtype == np.bool_ else found != 0
             guards[k] = ((as_node(truth), True),) if picks else (*single, (as_node(truth), True))
     return guards
+
+
+def where_read(
+    op: Op, guard: Guard, shape: Shape, xs: Sequence[Any], params: Any, guards: list[Guard]
+) -> list[Guard]:
+    """Return the guards of operands' cotangents with the elements that a view or gather reads.
+
+    Of operands that are noted (:attr:`State.edgy`), whose slope outside of the body may be infinite
+    where it reads nothing. Slices of arrays that are carried mostly cover them, as neighbours on a
+    grid do.
+    """
+    noted, linear = now().edgy, op.linear
+    if op.kind not in _PICKS or linear is None:
+        return guards
+    few = op.kind == "gather" or len(shape) < xs[0].ndim
+    told = ("elements", "all") if few else ("all",)
+    if not any(noted.get(x.node) in told for x in xs):
+        return guards
+    varying = tuple(c for c in guard if c[0].shape)
+    some = holds(varying) if varying else Traced(Literal(True, np.bool_))
+    mask = np.broadcast_to(some, _sizes(shape))
+    single = tuple(c for c in guard if not c[0].shape)
+    found = list(guards)
+    for k, (read, x) in enumerate(zip(linear.transpose(mask, *xs, **params), xs, strict=True)):
+        if read is not None and noted.get(x.node) in told:
+            truth = read if read.dtype == np.bool_ else read != 0
+            found[k] = (*single, (as_node(truth), True))
+    return found
 
 
 def ahead(node: Node, tangents: Sequence[Guarded | None], xs: Sequence[Any]) -> Guard:

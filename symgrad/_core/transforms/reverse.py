@@ -36,6 +36,7 @@ from .guards import (
     settled,
     summed,
     through,
+    where_read,
 )
 from .support import Support, dependents
 
@@ -264,6 +265,8 @@ def _rule(
     else:
         value = settled(ct)
         guards = through(op, ct.guard, node.shape, xs, node.params) if ct.guard else [()] * len(xs)
+        if now().edgy:
+            guards = where_read(op, ct.guard, node.shape, xs, node.params, guards)
         raw = _pulled(op, Traced(value), Traced(node), xs, node.params, wanted)
         exact = [op.linear is not None] * len(xs)
         ct = Guarded(value)

@@ -136,6 +136,28 @@ class Support:
             for x, mask in zip(products, masks, strict=True)
         ]
 
+    def past_zeros(self, node: Node, tangents: Sequence[Any]) -> Sequence[Any]:
+        """Return the tangents of a sum of products, 0 where the other factor stays 0."""
+        if not self._edges or node.op.kind != "contract":
+            return tangents
+        changed = list(tangents)
+        for k, t in enumerate(tangents):
+            if t is not None and self._may_be_infinite(as_node(t)):
+                where = self._beside(node, 1 - k)
+                changed[k] = t if where is EVERYWHERE else held(t, where)
+        return changed
+
+    def _beside(self, node: Node, k: int) -> Node | None:
+        """Return where the other factor of a sum of products meets one that stays 0 nowhere."""
+        own, labels = node.params["ab"[k]], node.params["ba"[k]]
+        if isinstance(node.operands[k], Constant):
+            return _not_all_zeros(node, k, labels, node.operands[1 - k])
+        where = self._where(node.operands[k]) if {*own} == {*labels} else EVERYWHERE
+        if where is EVERYWHERE:
+            return EVERYWHERE
+        whole = np.broadcast_to(Traced(where), Traced(node.operands[k]).shape)
+        return as_node(np.transpose(whole, [own.index(label) for label in labels]))
+
     def vanishes(self, node: Node, derivative: Node) -> bool:
         """Tell whether the derivative of a formula's operand is 0 somewhere for good."""
         return node in self._edges and self._where(derivative) is not EVERYWHERE
@@ -218,7 +240,7 @@ class Support:
         if op.kind == "reduce":
             return x.operands if op.linear is not None else ()
         if op.kind == "contract":
-            return x.operands if _is_elementwise(x) else ()
+            return x.operands if _is_elementwise(x) or _with_constant(x) is not None else ()
         if op.kind in ("view", "assemble", "gather", "scatter") and op.linear is not None:
             places = op.linear.places(len(x.operands))
             return tuple(x.operands[k] for k in places)
@@ -253,6 +275,8 @@ class Support:
         if op.kind in ("assemble", "scatter"):
             if _is_covered(x, masks):
                 return EVERYWHERE
+        elif op.kind == "contract" and not _is_elementwise(x):
+            return _rows_of_constant(x)
         elif all(m is EVERYWHERE for m in masks):
             return EVERYWHERE
         if op.kind == "contract":
@@ -271,16 +295,17 @@ class Support:
 
     def _may_be_infinite(self, derivative: Node) -> bool:
         """Tell whether an op that is undefined somewhere takes part in a derivative."""
-        stack, seen = [derivative], self._tame
+        stack, seen = [derivative], set[Node]()
         while stack:
             x = stack.pop()
-            if x in seen:
+            if x in seen or x in self._tame:
                 continue
             if x in self._edges or (isinstance(x.op, Map) and is_edgy(x)):
                 return True
             seen.add(x)
             if x not in self._graph:
                 stack.extend(x.operands)
+        self._tame |= seen
         return False
 
     def of_constant(self, partial: Any) -> Node | None:
@@ -351,6 +376,45 @@ def _filled(mask: Node | None, x: Node) -> Any:
 def _is_elementwise(x: Node) -> bool:
     """Tell whether products are summed over nothing."""
     return {*x.params["a"], *x.params["b"]} == {*x.params["out"]}
+
+
+def _with_constant(x: Node) -> int | None:
+    """Return which factor of a sum of products is a constant, if one is."""
+    return next((k for k, y in enumerate(x.operands) if isinstance(y, Constant)), None)
+
+
+def _rows_of_constant(x: Node) -> Node | None:
+    """Return where the constant factor of a sum of products is not a row of zeros.
+
+    Of ``C.T @ ct`` those are the columns of ``C`` that have another element than 0.
+    """
+    k = _with_constant(x)
+    assert k is not None
+    return _not_all_zeros(x, k, x.params["out"], x)
+
+
+def _not_all_zeros(x: Node, k: int, labels: Sequence[Any], like: Node) -> Node | None:
+    """Return where elements with some axes meet one of a constant factor that is not 0.
+
+    Parameters
+    ----------
+    x, k:
+        The sum of products, and which factor the constant is.
+    labels, like:
+        Labels of the axes, and a node of their shape.
+    """
+    constant, own = x.operands[k], x.params["ab"[k]]
+    assert isinstance(constant, Constant)
+    rest = [label for label in own if label in labels]
+    others = tuple(n for n, label in enumerate(own) if label not in labels)
+    some = np.any(constant.array != 0, axis=others)
+    if bool(np.all(some)):
+        return EVERYWHERE
+    some = np.transpose(some, [rest.index(label) for label in labels if label in rest])
+    sizes = iter(some.shape)
+    shape = [next(sizes) if label in rest else 1 for label in labels]
+    mask = Traced(as_node(np.reshape(some, shape)))
+    return as_node(np.broadcast_to(mask, Traced(like).shape))
 
 
 def _is_covered(x: Node, masks: list[Node | None]) -> bool:
