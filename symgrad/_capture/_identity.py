@@ -4,7 +4,7 @@ A trace has a stand-in for each argument: ``a is b`` is False there also where a
 array twice. One stand-in for both would answer right, and its derivative would be that by both.
 So such calls are refused: where code asks (``is`` between two variables, ``id``,
 ``np.shares_memory``), and a list, dict, tuple, dataclass or array is passed twice, or is one that
-the function reads besides.
+the function reads by itself.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def refuse_one_object(
     UnsupportedError
         With the line that asks whether two values are one object.
     """
-    met = dict.fromkeys(map(id, read), "is also what the function reads besides")
+    met = dict.fromkeys(map(id, read), "is also what the function reads")
     given = [x for value in (*args, *kwargs.values()) for x in objects_in(value)]
     for x in given:
         said = met.setdefault(id(x), "")
