@@ -181,4 +181,6 @@ def within_body() -> Iterator[None]:
 
 def at(where: Any) -> None:
     """Give the nodes made from now on a line: a pass goes from node to node within a block."""
-    _current.set(_state((where, *_current.get()[1:])))
+    state = _current.get()
+    if state[0] is not where:
+        _current.set(_state((where, *state[1:])))

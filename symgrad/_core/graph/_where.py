@@ -116,7 +116,8 @@ def user_line(start: FrameType | None = None) -> Where | None:
             found = own.get(frame.f_lasti)
             if found is None:
                 found = Where(code.co_filename, frame.f_lineno, code.co_name)
-                own[frame.f_lasti] = found
+                # One object for all steps of a line: passes ask whether the line is still the same.
+                found = own[frame.f_lasti] = own.setdefault(found, found)
             return found
         frame = frame.f_back
     return None
