@@ -61,24 +61,25 @@ def _applied(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> An
     """
     if op in _EQUALITIES and not value.node.shape and _is_no_number(other):
         return NotImplemented  # Python asks the other, and is left with whether they are the same
-    if isinstance(other, (str, bytes, type(None))) or declines(other):
-        return NotImplemented
-    if isinstance(other, (int, float)) and type(other) not in _NUMBERS:
-        other = _as_pythons(op, value, other, swap)
-        if other is NotImplemented:
+    if not isinstance(other, Numberless):  # of which each test below would ask for its class
+        if isinstance(other, (str, bytes, type(None))) or declines(other):
             return NotImplemented
-    if isinstance(other, (list, tuple)) and (
-        value.weak in (float, complex) or (op is _MULTIPLY and _repeats(value))
-    ):
-        return NotImplemented  # of Python's numbers
-    if isinstance(other, (list, tuple)):
-        other = _stacked(other)
-    if (named := labelled(other)) is not None:
-        return PYTHONS[op](*((named, value) if swap else (value, named)))
-    if makes_complex(other):
-        return value.with_complex(op, (other, value) if swap else (value, other), {})
-    if value.weak is int and type(other) is int and other.bit_length() > 63:
-        return PYTHONS[op](*((other, int(value)) if swap else (int(value), other)))
+        if isinstance(other, (int, float)) and type(other) not in _NUMBERS:
+            other = _as_pythons(op, value, other, swap)
+            if other is NotImplemented:
+                return NotImplemented
+        if isinstance(other, (list, tuple)) and (
+            value.weak in (float, complex) or (op is _MULTIPLY and _repeats(value))
+        ):
+            return NotImplemented  # of Python's numbers
+        if isinstance(other, (list, tuple)):
+            other = _stacked(other)
+        if (named := labelled(other)) is not None:
+            return PYTHONS[op](*((named, value) if swap else (value, named)))
+        if makes_complex(other):
+            return value.with_complex(op, (other, value) if swap else (value, other), {})
+        if value.weak is int and type(other) is int and other.bit_length() > 63:
+            return PYTHONS[op](*((other, int(value)) if swap else (int(value), other)))
     weak = value.weak and (type(other) in (float, int, bool) or _weak(other))
     if weak and op in _OF_WHOLE:
         value, other = whole(value), whole(other)
@@ -157,7 +158,7 @@ _UNDEFINED = {
 
 def _raise_caught(op: Op, made: Any, left: Any, right: Any, frame: FrameType) -> None:
     """Raise Python's error of an operator of its numbers, where the traced code catches it."""
-    if isinstance(left, Size) or isinstance(right, Size):
+    if type(left) is Size or type(right) is Size:
         return
     if op is not _POWER:
         if isinstance(right, Numberless) or right == 0:
@@ -264,7 +265,7 @@ _PYTHON = {"d": float, "l": int, "q": int, "?": bool}
 
 
 def _weak(value: Any) -> bool:
-    return isinstance(value, Size) or getattr(value, "weak", None) is not None
+    return type(value) is Size or getattr(value, "weak", None) is not None
 
 
 _SIGNS = {
