@@ -17,8 +17,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._capture._effects import Effects, generators_made
+from .._capture._locations import Walk
+from .._capture._ownership import NONE
 from .._capture._reads import read_by
 from .._core.base.signals import interrupts
+from .._core.graph import CodeTable
 from .._core.trace import Complex, Traced
 from ..errors import TraceError
 from ._control_writes import UNSET
@@ -42,9 +45,9 @@ def unchanged(run: Callable[[], T], blocks: Sequence[Callable[..., Any]], values
     """
     known = (Traced, Complex, np.ndarray, int, float)
     given = [v for v in values if v is not UNSET and not isinstance(v, known)]
-    walks = [read_by(block, given) for block in blocks]
-    reached = [Effects(walk) for walk in walks]
-    iterators = {id(x): x for walk in walks for x in walk.met.values() if isinstance(x, Iterator)}
+    walk = _walked(blocks, given)
+    reached = Effects(walk)
+    iterators = {id(x): x for x in walk.met.values() if isinstance(x, Iterator)}
     before = [(x, place_of(x)) for x in iterators.values()]
     # A loop hands on, as they are, plain arrays that a step only gives to functions (``out=y``).
     plain = [(x, x.copy()) for x in values if isinstance(x, np.ndarray)]
@@ -54,7 +57,7 @@ def unchanged(run: Callable[[], T], blocks: Sequence[Callable[..., Any]], values
         found = run()
     except Exception as raised:  # noqa: BLE001 - it may come of the change
         error = raised
-    changed = [effects.undo() for effects in reached]
+    changed = [reached.undo()]
     changed += [_put_back(x, place) for x, place in before if place_of(x) != place]
     for x, numbers in plain:
         if x.tobytes() != numbers.tobytes():
@@ -67,6 +70,20 @@ def unchanged(run: Callable[[], T], blocks: Sequence[Callable[..., Any]], values
         raise ChangedError from error
     if error is not None:
         raise error
+    return found
+
+
+#: The names to which walks from code have led: a further walk from it knows them beforehand.
+_names: CodeTable[frozenset[str]] = CodeTable()
+
+
+def _walked(blocks: Sequence[Callable[..., Any]], objects: Sequence[Any]) -> Walk:
+    """Return all that blocks reach, and the objects among their variables."""
+    first, *others = blocks
+    code = getattr(first, "__code__", None)
+    names = {} if code is None else _names.of(code)
+    found = read_by(first, [*others, *objects], known=names.get("known", NONE))
+    names["known"] = frozenset(found.known)
     return found
 
 
