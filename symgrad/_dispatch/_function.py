@@ -26,6 +26,7 @@ from .._capture._nondeterminism import (
     told_of_advances,
 )
 from .._core.base.argument_checks import as_flag
+from .._core.base.collector import collecting_seldom
 from .._core.base.fork_safety import free_in_children
 from .._core.base.pickling import Travels
 from .._core.base.signals import delivering, foreseen
@@ -486,7 +487,7 @@ class Function(Foreign, Travels, Generic[P, R]):
                 doing = f"tracing {getattr(self, '__name__', 'a function')}"
                 rolls = self._loops and is_on("long loops") and captures.can_roll()
                 limit = Limit() if rolls else None
-                with within(said=said, limit=limit), told_if_slow(doing):
+                with within(said=said, limit=limit), told_if_slow(doing), collecting_seldom():
                     found = self._specialize(call, given, captures, kernel, frozen)
                 found.said += [x for x in said if x[1] is not SlowWarning]
             except (EnclosedError, ListsError):

@@ -14,6 +14,7 @@ import sympy as sp
 
 from .._capture._assignments import Assignments
 from .._capture._draws import Drawing
+from .._core.base.collector import collecting_seldom
 from .._core.base.fork_safety import cached_property, free_in_children, undisturbed
 from .._core.base.sizes import WideError, evaluate_dim
 from .._core.base.state import within
@@ -242,7 +243,8 @@ class Specialization:
 
     def _compiled(self) -> tuple[Entry, Callable[..., Any]]:
         cache = self.cache and not self.calls_back
-        with within(promised=self.promised), told_if_slow("compiling", self.program.nested_steps):
+        slow = told_if_slow("compiling", self.program.nested_steps)
+        with within(promised=self.promised), slow, collecting_seldom():
             entry = cached_code(self.program, self.kinds, cache)
         function = loaded_code(entry.code, self.threads)
         if self.recall is not None:
