@@ -487,7 +487,8 @@ class Function(Foreign, Travels, Generic[P, R]):
                 doing = f"tracing {getattr(self, '__name__', 'a function')}"
                 rolls = self._loops and is_on("long loops") and captures.can_roll()
                 limit = Limit() if rolls else None
-                with within(said=said, limit=limit), told_if_slow(doing), collecting_seldom():
+                around = within(said=said, limit=limit, walked=[])
+                with around, told_if_slow(doing), collecting_seldom():
                     found = self._specialize(call, given, captures, kernel, frozen)
                 found.said += [x for x in said if x[1] is not SlowWarning]
             except (EnclosedError, ListsError):

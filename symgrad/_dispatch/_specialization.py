@@ -244,7 +244,7 @@ class Specialization:
     def _compiled(self) -> tuple[Entry, Callable[..., Any]]:
         cache = self.cache and not self.calls_back
         slow = told_if_slow("compiling", self.program.nested_steps)
-        with within(promised=self.promised), slow, collecting_seldom():
+        with within(promised=self.promised, walked=[]), slow, collecting_seldom():
             entry = cached_code(self.program, self.kinds, cache)
         function = loaded_code(entry.code, self.threads)
         if self.recall is not None:

@@ -94,6 +94,9 @@ class State(NamedTuple):
         Counts the operations of a trace, and may end it once none are ``left``; None: nobody does.
     staged:
         Is told which stage of a first call begins, and returns the one before; None: nobody is.
+    walked:
+        Holds what the last long walk over a graph began with, and the nodes that it gave: a pass
+        mostly walks over what the pass before it did. None: every walk is made.
     """
 
     where: Any = None
@@ -127,6 +130,7 @@ class State(NamedTuple):
     said: list[tuple[str, type[Warning]]] | None = None
     limit: Any = None
     staged: Callable[[str], str] | None = None
+    walked: list[tuple[list[Any], list[Any]]] | None = None
 
 
 #: What holds where neither a trace nor a pass runs, and no backend is chosen.

@@ -16,6 +16,7 @@ import numpy as np
 import sympy as sp
 
 from ..base.sizes import Shape, hint
+from ..base.state import now
 from ..op import Op, Words
 from ._where import Where
 
@@ -153,6 +154,9 @@ class Linked(Protocol):
 
 LinkedT = TypeVar("LinkedT", bound=Linked)
 
+#: Walks over so many nodes are kept, where the state has a place for one.
+LONG = 2000
+
 
 def topological(outputs: Iterable[LinkedT], limit: int | None = None) -> list[LinkedT]:
     """Return the nodes that ``outputs`` need, operands before users, without recursion.
@@ -160,8 +164,12 @@ def topological(outputs: Iterable[LinkedT], limit: int | None = None) -> list[Li
     The order is depth-first from the first output on, so it depends on the graph alone.
     With ``limit`` the walk stops after that many nodes.
     """
+    roots = list(outputs)
+    kept = None if limit is not None else now().walked
+    if kept and kept[0][0] == roots:
+        return kept[0][1].copy()
     order: dict[LinkedT, None] = {}
-    for root in outputs:
+    for root in roots:
         stack: list[LinkedT | None] = [root]
         while stack:
             node = stack.pop()
@@ -187,7 +195,10 @@ def topological(outputs: Iterable[LinkedT], limit: int | None = None) -> list[Li
                 break
         if len(order) == limit:
             break
-    return list(order)
+    found = list(order)
+    if kept is not None and len(found) >= LONG:
+        kept[:] = [(roots, found.copy())]
+    return found
 
 
 def carrying(order: Sequence[Node], outputs: Sequence[Node]) -> list[Node]:
