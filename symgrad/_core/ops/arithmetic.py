@@ -12,6 +12,8 @@ import sympy as sp
 
 from ..base.scipy_names import special as sc
 from ..base.size_text import infix
+from ..base.state import now
+from ..graph import Literal
 from ..op import (
     Builder,
     Code,
@@ -197,6 +199,10 @@ FMOD = define(
 def _power_partials(z: Any, x: Any, y: Any) -> Any:
     # y*x**(y-1) is 0*inf at x = y = 0; log(x)*x**y is -inf*0 at x = 0 < y. Of another x and y = 0
     # it is zero, but its derivative by y is not.
+    exponent, state = getattr(y, "node", y), now()
+    simplified = state.simplify is not None and not state.promised and not x.shape
+    if simplified and isinstance(exponent, Literal) and exponent.value:
+        return y * x ** (y - 1.0), None  # what rewriting makes of it, without the steps between
     nothing = np.where(y == 0, ~np.isfinite(1.0 / x), False)
     if getattr(x, "node", None) is getattr(y, "node", y):  # x*x**(x - 1), whose power may overflow
         by_x = np.where(nothing, 0.0, z)
