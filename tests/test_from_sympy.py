@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from sympy.combinatorics import Permutation
+from sympy.matrices.expressions import CompanionMatrix
 from sympy.matrices.expressions.diagonal import DiagMatrix, DiagonalMatrix, DiagonalOf
 from sympy.tensor.array.expressions import (
     ArrayAdd,
@@ -341,6 +342,59 @@ def test_arrays_of_any_rank() -> None:
     c = np.cos(0.12)
     np.testing.assert_allclose(found, [[0.4 * c, 0.6], [0.3 * c, 0]], rtol=1e-15)
     assert sg.from_sympy(sp.Array([x, t, 1]), [x, t])(np.arange(2.0), 1.0).shape == (3, 2)
+
+
+def test_arrays_that_are_written_out_stand_in_expressions_of_arrays() -> None:
+    a, v = np.array([[0.3, 0.4], [0.12, 2.0]]), np.array([0.3, 0.4])
+    P, Q = sp.Array([[x, y], [x * y, 2]]), sp.Array([x, y])
+    cases = [
+        (ArrayContraction(ArrayTensorProduct(P, P), (1, 2)), a @ a),
+        (ArrayContraction(P, (0, 1)), 2.3), (ArrayAdd(P, P), 2 * a),
+        (PermuteDims(P, [1, 0]), a.T), (ArrayTensorProduct(Q, P), np.tensordot(v, a, 0)),
+        (ArrayTensorProduct(sp.ImmutableSparseNDimArray(P), Q), np.tensordot(a, v, 0)),
+    ]  # fmt: skip
+    for formula, wanted in cases:
+        found = sg.from_sympy(formula, [x, y])(0.3, 0.4)
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+def test_numbers_in_matrices_and_arrays_may_be_arrays() -> None:
+    """Each element of an argument has the value that it has alone."""
+    M, N = sp.ImmutableMatrix([[x, y], [x * y, 3]]), sp.ImmutableMatrix([[y, 1], [2, x]])
+    C = sp.ImmutableMatrix([[1, 2], [3, 4]])
+    P = sp.Array([[x, y], [x * y, 2]])
+    v, w = sp.ImmutableMatrix([x, y, 1]), sp.ImmutableMatrix([y, x, 2])
+    formulas = [
+        sp.DotProduct(v, w), sp.Trace(sp.KroneckerProduct(M, N)),
+        sp.Trace(sp.KroneckerProduct(C, M)), sp.Determinant(DiagMatrix(v)),
+        sp.Trace(sp.BlockDiagMatrix(M, C) ** 2), sp.Trace(sp.BlockMatrix([[M, C], [C, N]]) ** 2),
+        sp.Trace(DiagonalMatrix(M)), sp.Trace(M * N.inv() * C),
+        ArrayContraction(ArrayTensorProduct(P, P), (0, 3), (1, 2)),
+        ArrayContraction(ArrayTensorProduct(P, sp.Array([1, 2]), sp.Array([x, 3])), (0, 2), (1, 3)),
+        ArrayContraction(PermuteDims(P, [1, 0]), (0, 1)),
+        ArrayContraction(ArrayDiagonal(P, (0, 1)), (0,)),
+    ]  # fmt: skip
+    xs, ys = np.array([0.3, 0.7, -0.2]), np.array([[0.4], [1.5]])
+    for formula in formulas:
+        f = sg.from_sympy(formula, [x, y])
+        wanted = np.array([[f(float(a), float(b)) for a in xs] for b in ys[:, 0]])
+        np.testing.assert_allclose(
+            np.broadcast_to(f(xs, ys), (2, 3)), wanted, rtol=1e-13, err_msg=str(formula)
+        )
+        compiled = np.broadcast_to(sg.compile(f)(xs, ys), (2, 3))
+        np.testing.assert_allclose(compiled, wanted, rtol=1e-13, err_msg=str(formula))
+    reshaped = sg.from_sympy(Reshape(PermuteDims(P, [1, 0]), (4,)), [x, y])(xs, ys)
+    np.testing.assert_allclose(reshaped[..., 1], np.broadcast_to(xs * ys, (2, 3)), rtol=1e-15)
+
+
+def test_companion_matrices() -> None:
+    polynomial = sp.Poly([1, x, y, 2], t)
+    f = sg.from_sympy(sp.Determinant(CompanionMatrix(polynomial)), [x, y])
+    assert f(0.3, 0.4) == pytest.approx(-2.0, rel=1e-14)
+    g = sg.from_sympy(sp.Trace(CompanionMatrix(polynomial) ** 2), [x, y])
+    # The sum of the squares of the roots.
+    assert g(0.3, 0.4) == pytest.approx(0.3**2 - 2 * 0.4, rel=1e-14)
+    np.testing.assert_allclose(sg.grad(g, (0, 1))(0.3, 0.4), [0.6, -2.0], rtol=1e-14)
 
 
 # ---------------------------------------------------------------- errors

@@ -5,6 +5,7 @@ The last axes of a value are those of the formula; axes before them are of array
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -143,7 +144,25 @@ def _matrix_power(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
 
 
 def _dot(a: Any, b: Any) -> Any:
-    return np.sum(np.reshape(a, (-1,)) * np.reshape(b, (-1,)))
+    return np.sum(_as_vector(a) * _as_vector(b), axis=-1)
+
+
+def _as_vector(matrix: Any) -> Any:
+    """Return the elements of a row or column, behind the axes of the numbers in it."""
+    *more, rows, columns = np.shape(matrix)
+    return np.reshape(matrix, (*more, rows * columns))
+
+
+def _kronecker_product(*matrices: Any) -> Any:
+    return reduce(_kronecker_pair, matrices)
+
+
+def _kronecker_pair(a: Any, b: Any) -> Any:
+    if np.ndim(a) == np.ndim(b) == 2:
+        return np.kron(a, b)
+    product = a[..., :, None, :, None] * b[..., None, :, None, :]
+    *more, p, q, m, n = product.shape
+    return np.reshape(product, (*more, p * q, m * n))
 
 
 # ---------------------------------------------------------------- matrices made of numbers
@@ -166,7 +185,9 @@ def _explicit(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
 
 
 def _elements(e: Any) -> list[Any]:
-    return list(e.flat()) if hasattr(e, "flat") else list(e)
+    if hasattr(e, "flat"):
+        return list(e.flat())
+    return [e[index] for index in itertools.product(*map(range, e.shape))]  # list() has the rows
 
 
 def _filled(*shape_and_value: Any) -> Any:
@@ -186,8 +207,8 @@ def _identity(n: Any) -> Any:
 
 
 def _diagonal_matrix(column: Any) -> Any:
-    values = np.reshape(column, (-1,))
-    return traced_numpy.eye(values.shape[0]) * values
+    values = _as_vector(column)
+    return traced_numpy.eye(values.shape[-1]) * values[..., None, :]
 
 
 def _only_diagonal(matrix: Any) -> Any:
@@ -204,19 +225,28 @@ def _blocks(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
 
 
 def _joined(*more: Any) -> Any:
-    *blocks, rows, columns = more
+    *given, rows, columns = more
+    blocks = _equally_many(given)
     return np.concatenate(
         [np.concatenate(blocks[r * columns : (r + 1) * columns], axis=-1) for r in range(rows)],
         axis=-2,
     )
 
 
-def _block_diagonal(*blocks: Any) -> Any:
-    rows = []
+def _equally_many(blocks: Sequence[Any]) -> list[Any]:
+    """Broadcast the axes that blocks have before those of a matrix: numbers in some are arrays."""
+    if all(np.ndim(block) == 2 for block in blocks):
+        return list(blocks)
+    more = np.broadcast_shapes(*(block.shape[:-2] for block in blocks))
+    return [np.broadcast_to(block, (*more, *block.shape[-2:])) for block in blocks]
+
+
+def _block_diagonal(*given: Any) -> Any:
+    rows, blocks = [], _equally_many(given)
     for k, block in enumerate(blocks):
         height = block.shape[-2]
         row = [
-            block if k == j else traced_numpy.zeros((height, other.shape[-1]))
+            block if k == j else traced_numpy.zeros((*other.shape[:-2], height, other.shape[-1]))
             for j, other in enumerate(blocks)
         ]
         rows.append(np.concatenate(row, axis=-1))
@@ -262,24 +292,50 @@ def _solve(matrix: Any, vector: Any) -> Any:
 # ---------------------------------------------------------------- arrays of any rank
 
 
-def _tensor_product(*arrays: Any) -> Any:
-    return reduce(lambda a, b: np.tensordot(a, b, 0), arrays)
+# Arrays whose elements are numbers of the arguments have these arguments' axes before their own.
+
+
+def _rank(e: Any) -> int:
+    return len(e.shape)
+
+
+def _tensor_product(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
+    return builder.step(_outer, *slots, static=(tuple(map(_rank, e.args)),))
+
+
+def _outer(*arrays_and_ranks: Any) -> Any:
+    *arrays, ranks = arrays_and_ranks
+    total, rank = arrays[0], ranks[0]
+    for array, own in zip(arrays[1:], ranks[1:], strict=True):
+        if np.ndim(total) == rank and np.ndim(array) == own:
+            total = np.tensordot(total, array, 0)
+        else:
+            more = np.ndim(array) - own
+            row = np.reshape(array, (*array.shape[:more], *(1,) * rank, *array.shape[more:]))
+            total = np.reshape(total, (*total.shape, *(1,) * own)) * row
+        rank += own
+    return total
 
 
 def _contraction(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
-    return builder.step(_contracted, slots[0], static=(_axes(e.contraction_indices), False))
+    groups = _axes(e.contraction_indices)
+    return builder.step(_contracted, slots[0], static=(groups, False, _rank(e.expr)))
 
 
 def _diagonal(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
-    return builder.step(_contracted, slots[0], static=(_axes(e.diagonal_indices), True))
+    return builder.step(
+        _contracted, slots[0], static=(_axes(e.diagonal_indices), True, _rank(e.expr))
+    )
 
 
 def _axes(groups: Any) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(int(k) for k in group) for group in groups)
 
 
-def _contracted(array: Any, groups: tuple[tuple[int, ...], ...], kept: bool) -> Any:
+def _contracted(array: Any, groups: tuple[tuple[int, ...], ...], kept: bool, rank: int) -> Any:
     """Sum over axes that are equal, or with ``kept`` have them as one axis, behind the others."""
+    more = np.ndim(array) - rank
+    groups = tuple(tuple(k + more for k in group) for group in groups)
     labels = list(range(np.ndim(array)))
     for group in groups:
         for k in group:
@@ -295,11 +351,17 @@ def _permuted(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
 
 
 def _transposed_by(array: Any, order: tuple[int, ...]) -> Any:
-    return np.transpose(array, order)
+    more = np.ndim(array) - len(order)
+    return np.transpose(array, (*range(more), *(k + more for k in order)))
 
 
-def _reshaped(array: Any, *shape: Any) -> Any:
-    return np.reshape(array, shape)
+def _reshape(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
+    return builder.step(_reshaped, *slots, static=(_rank(e.expr),))
+
+
+def _reshaped(array: Any, *shape_and_rank: Any) -> Any:
+    *shape, rank = shape_and_rank
+    return np.reshape(array, (*array.shape[: np.ndim(array) - rank], *shape))
 
 
 ARRAYS: dict[Any, Meaning] = {
@@ -312,7 +374,7 @@ ARRAYS: dict[Any, Meaning] = {
     sp.MatPow: Form(_matrix_power), sp.Transpose: _transposed, sp.Adjoint: _adjoint,
     sp.Trace: _trace, sp.Determinant: np.linalg.det,
     sp.HadamardProduct: _multiplied, sp.HadamardPower: _hadamard_power,
-    sp.KroneckerProduct: lambda *a: reduce(np.kron, a), DotProduct: _dot,
+    sp.KroneckerProduct: _kronecker_product, DotProduct: _dot,
     sp.Identity: Form(lambda b, e, s: b.step(_identity, s[0]), lambda e: [Part(e.args[0], INDEX)]),
     sp.ZeroMatrix: _of_shape(0.0), sp.OneMatrix: _of_shape(1.0),
     ZeroArray: _of_shape(0.0), OneArray: _of_shape(1.0),
@@ -324,18 +386,17 @@ ARRAYS: dict[Any, Meaning] = {
     ArrayElementwiseApplyFunc: Form(_elementwise, lambda e: [e.expr]),
     matrix_nodes.MatrixSolve: _solve,
     sp.MatrixBase: Form(_explicit, _elements), NDimArray: Form(_explicit, _elements),
-    ArrayTensorProduct: _tensor_product, ArrayAdd: _added,
+    ArrayTensorProduct: Form(_tensor_product), ArrayAdd: _added,
     ArrayContraction: Form(_contraction, lambda e: [e.expr]),
     ArrayDiagonal: Form(_diagonal, lambda e: [e.expr]),
     PermuteDims: Form(_permuted, lambda e: [e.expr]),
-    Reshape: Form(lambda b, e, s: b.step(_reshaped, *s),
-                  lambda e: [e.expr, *(Part(n, INDEX) for n in e.shape)]),
+    Reshape: Form(_reshape, lambda e: [e.expr, *(Part(n, INDEX) for n in e.shape)]),
     # Whatever else SymPy can write out as elements: FunctionMatrix, DFT, CompanionMatrix.
     MatrixExpr: Form(lambda b, e, s: s[0], lambda e: [_written_out(e)]),
 }  # fmt: skip
 
 
 def _written_out(e: Any) -> Any:
-    if not all(getattr(n, "is_Integer", False) for n in e.shape):
+    if not all(sp.sympify(n).is_Integer for n in e.shape):  # a companion matrix has Python's ints
         raise UnsupportedError(f"{e} is a matrix whose shape has to be known, as numbers")
     return e.as_explicit()
