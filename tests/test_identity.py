@@ -42,7 +42,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
 }
 OBJECTS: dict[str, Callable[[], Any]] = {
     "array": lambda: np.array([1.0, 2.0]),
-    "whole numbers": lambda: np.array([1, 2]),
+    "integers": lambda: np.array([1, 2]),
     "list": lambda: [1.0, 2.0],
     "list of texts": lambda: ["a", "b"],
     "tuple": lambda: (np.float64(1.0), 2.0),
@@ -78,7 +78,10 @@ def test_memory_that_one_array_twice_shares(share: Any) -> None:
 
 def test_parts_of_arguments_that_are_one_object() -> None:
     row = [1.0, 2.0]
-    f = lambda x, a: x * (2.0 if a["p"] is a["q"][0] else 1.0)  # noqa: E731
+
+    def f(x: Any, a: Any) -> Any:
+        return x * (2.0 if a["p"] is a["q"][0] else 1.0)
+
     assert sg.compile(f)(3.0, {"p": row, "q": (list(row), 1.0)}) == 3.0
     with pytest.raises(UnsupportedError, match="passed twice"):
         sg.compile(f)(3.0, {"p": row, "q": (row, 1.0)})
@@ -97,7 +100,7 @@ def test_an_argument_that_the_function_reads_besides(f: Any, read: Any) -> None:
     g = sg.compile(f)
     for _ in range(3):
         assert g(3.0, (type(read) is list and list(read)) or np.array(read)) == 3.0
-    with pytest.raises(UnsupportedError, match="is also what the function reads"):
+    with pytest.raises(UnsupportedError, match="is also what the function captures"):
         g(3.0, read)
 
 
@@ -115,3 +118,22 @@ def test_questions_that_a_trace_answers() -> None:
     assert g(3.0, a, a) == 3.0
     assert g(3.0, None, None) == 18.0
     assert sg.compile(lambda x, y: x * (2.0 if x is y else 1.0))(3.0, 4.0) == 3.0
+
+
+def test_classes_and_equality_are_no_questions() -> None:
+    """A dataclass has an ``__eq__`` that asks ``other.__class__ is self.__class__``."""
+    a = np.ones(2)
+
+    def f(x: Any, p: Any, b: Any) -> Any:
+        known = Pair(0.0, 1.0) == Pair(0.0, 1.0) and p.__class__ is b.__class__
+        return np.sum(x * a * p * b) * (2.0 if known else 1.0)
+
+    assert sg.compile(f)(2.0, a, a) == f(2.0, a, a) == 8.0
+
+
+def test_kernels_do_not_look_at_objects() -> None:
+    f = QUESTIONS["is"]
+    a, b = np.ones(2), np.ones(2)
+    with pytest.raises(UnsupportedError, match=r"machine code does not.*test_identity"):
+        sg.compile(f).kernel(3.0, a, b)
+    assert sg.compile(f).kernel(3.0, 1.0, 2.0)(3.0, 1.0, 2.0) == 3.0

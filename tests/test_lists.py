@@ -264,7 +264,10 @@ def test_whole_numbers_of_lists_have_no_end(kind: Any, count: int) -> None:
         for _ in range(2):
             assert g(2.0, digits) == remainder(2.0, digits)
             assert slope(2.0, digits) == remainder(1.0, digits)
-    counted = lambda x, p: remainder(x, p) + p.count(2)  # noqa: E731  # a method of lists
+
+    def counted(x: Any, p: Any) -> Any:
+        return remainder(x, p) + p.count(2)  # a method of lists and tuples
+
     assert sg.compile(counted)(1.0, digits) == counted(1.0, digits)
 
 

@@ -28,7 +28,13 @@ from .._core.trace import (
 )
 from ..errors import SymgradError
 from ._comparison import Comparison, as_datum, key_of
-from ._identity import first_question, is_an_object, objects_in, refuse_one_object
+from ._identity import (
+    aliased,
+    first_question,
+    is_an_object,
+    objects_in,
+    refuse_aliases,
+)
 from ._locations import Read, Walk
 from ._reads import LARGE, SMALL
 from ._user_code import is_read, users_class
@@ -118,18 +124,28 @@ class Reading:
             return MISS
         return values
 
-    def may_be_one(self, call: Call) -> bool:
+    def may_alias(self, call: Call) -> bool:
         """Tell whether such calls may pass one object twice, and the code would notice."""
         if self.question is None:
             return False
-        own = sum(1 for _ in objects_in((*call.args, *call.kwargs.values())))
-        return own - 1 + bool(self._objects) > 1
+        given = sum(1 for x in (*call.args, *call.kwargs.values()) for _ in objects_in(x))
+        return given > 1 or (given == 1 and bool(self._objects))
 
-    def refuse_one_object(self, call: Call, data: Sequence[Any]) -> None:
+    def checking_aliases(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return compiled code that returns ``MISS`` for calls that pass one object twice."""
+
+        def looked(*args: Any, **kwargs: Any) -> Any:
+            if aliased(args, kwargs, self._objects) is not None:
+                return MISS
+            return function(*args, **kwargs)
+
+        return looked
+
+    def refuse_aliases(self, call: Call, data: Sequence[Any]) -> None:
         """Refuse a call that passes one object twice, or one that is read, if the code asks."""
         if self.question is not None:
             read = (*self._objects, *filter(is_an_object, data))
-            refuse_one_object(self.question, call.args, call.kwargs, read)
+            refuse_aliases(self.question, call.args, call.kwargs, read)
 
     def caller(self, function: Callable[..., Any], count: int) -> Callable[..., Any]:
         """Return a compiled function of ``count`` arguments that looks at what is read."""

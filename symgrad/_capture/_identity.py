@@ -4,7 +4,7 @@ A trace has a stand-in for each argument: ``a is b`` is False there also where a
 array twice. One stand-in for both would answer right, and its derivative would be that by both.
 So such calls are refused: where code asks (``is`` between two variables, ``id``,
 ``np.shares_memory``), and a list, dict, tuple, dataclass or array is passed twice, or is one that
-the function reads by itself.
+the function captures.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _ASKING = {
     f.__name__: f for f in (id, operator.is_, operator.is_not, np.shares_memory,
                             np.may_share_memory)
 }  # fmt: skip
+_NUMBERS = frozenset((int, float, complex, bool, str, np.float64, np.int64))
 _PASSED = ("CACHE", "PRECALL", "NOP", "RESUME")
 
 
@@ -48,6 +49,8 @@ def first_question(codes: Sequence[CodeType], read: Iterable[Any]) -> Where | No
 
 @once_a_code
 def _asks(code: CodeType) -> int | None:
+    if code.co_name in ("__eq__", "__ne__"):  # one object is equal to itself in any case
+        return None
     for inner in code.co_consts:
         if isinstance(inner, CodeType) and (line := _asks(inner)) is not None:
             return line
@@ -64,11 +67,11 @@ def _asks(code: CodeType) -> int | None:
 
 
 def _of_values(steps: list[dis.Instruction], k: int) -> bool:
-    """Tell whether an ``is`` is between values: not ``x is None``, ``type(x) is float``."""
-    if steps[k - 1].opname in ("LOAD_CONST", "LOAD_COMMON_CONSTANT"):
+    """Tell whether an ``is`` is between values: not ``x is None``, nor between classes."""
+    right, left = steps[k - 1], steps[k - 2] if k > 1 else None
+    if right.opname in ("LOAD_CONST", "LOAD_COMMON_CONSTANT") or right.argval == "__class__":
         return False
-    named = steps[k - 1].opname.startswith(("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_NAME"))
-    return not (named and any(s.opname.startswith("CALL") for s in steps[k - 3 : k - 1]))
+    return left is None or not (left.opname.startswith("CALL") or left.argval == "__class__")
 
 
 def is_an_object(value: Any) -> bool:
@@ -89,14 +92,28 @@ def objects_in(value: Any) -> Iterator[Any]:
             continue
         yield x
         if isinstance(x, (list, tuple)):
-            waiting += x
+            if not _NUMBERS.issuperset(map(type, x)):  # of long lists the quickest look
+                waiting += x
         elif isinstance(x, dict):
             waiting += x.values()
         elif not isinstance(x, np.ndarray):
             waiting += [getattr(x, f.name, None) for f in dataclasses.fields(x)]
 
 
-def refuse_one_object(
+def aliased(
+    args: tuple[Any, ...], kwargs: dict[str, Any], read: Iterable[Any]
+) -> tuple[Any, str] | None:
+    """Return an object that is an argument twice, or is captured too, and which; None: none is."""
+    met = dict.fromkeys(map(id, read), "is also what the function captures")
+    for x in (x for value in (*args, *kwargs.values()) for x in objects_in(value)):
+        said = met.setdefault(id(x), "")
+        if said:
+            return x, said
+        met[id(x)] = "is passed twice"
+    return None
+
+
+def refuse_aliases(
     question: Where, args: tuple[Any, ...], kwargs: dict[str, Any], read: Iterable[Any]
 ) -> None:
     """Refuse arguments of which two are one object, or one is what the function reads.
@@ -106,15 +123,11 @@ def refuse_one_object(
     UnsupportedError
         With the line that asks whether two values are one object.
     """
-    met = dict.fromkeys(map(id, read), "is also what the function reads")
-    given = [x for value in (*args, *kwargs.values()) for x in objects_in(value)]
-    for x in given:
-        said = met.setdefault(id(x), "")
-        if said:
-            kind = type(x).__name__
-            raise UnsupportedError(
-                f"an argument ({kind}) {said}, and the function asks whether two values are one "
-                "object, which a trace has no answer for. Write instead: pass a copy, or pass "
-                f"the answer, f(x, a, b, same=a is b) [{question}]"
-            )
-        met[id(x)] = "is passed twice"
+    found = aliased(args, kwargs, read)
+    if found is not None:
+        x, said = found
+        raise UnsupportedError(
+            f"an argument ({type(x).__name__}) {said}, and the function asks whether two values "
+            "are one object, which a trace has no answer for. Write instead: pass a copy, or pass "
+            f"the answer, f(x, a, b, same=a is b) [{question}]"
+        )

@@ -271,7 +271,8 @@ class Function(Foreign, Travels, Generic[P, R]):
         fast = self._fast
         if fast is not None and out is None and not kwargs and now() is PLAIN:
             # Lists of numbers and Python's integers, as what the last call was compiled for.
-            plain = args if self._kinds.tells_lists else without_lists(args)
+            asks = any(x.reading.question is not None for x in (fast, *self._others))
+            plain = args if self._kinds.tells_lists or asks else without_lists(args)
             if not all(map(operator.is_, plain, passed)):
                 result = fast.function(*plain)
                 if result is not MISS:
@@ -372,9 +373,10 @@ class Function(Foreign, Travels, Generic[P, R]):
             return result
         # What looks at what the function reads is made, as machine code, for calls that come again.
         reading = given.reading
-        straight_on = name == "llvm" and now().backend is None and not reading.may_be_one(call)
-        if straight_on and (found.called or reading.nothing):
+        if name == "llvm" and now().backend is None and (found.called or reading.nothing):
             straight = straight_to(found, call, given)
+            if straight is not None and reading.may_alias(call):
+                straight = replace(straight, function=reading.checking_aliases(straight.function))
             if straight is not None:
                 last, self._fast = self._fast, straight
                 self._others = straight.beside(() if last is None else (last, *self._others))
@@ -466,7 +468,7 @@ class Function(Foreign, Travels, Generic[P, R]):
         way = captures.way
         for attempt in itertools.count():
             reading, values = captures.now(frozen)
-            reading.refuse_one_object(call, values)
+            reading.refuse_aliases(call, values)
             given = call.with_data(reading, values, self._dynamic and not fixed, short)
             known = self._kinds.find(given.signature, given.leaves, likely)
             if known is not None:
@@ -654,7 +656,7 @@ class Function(Foreign, Travels, Generic[P, R]):
             call = self._given(raw, tree, new, kwargs)
             options = {"short": short, "kernel": kernel, "fixed": fixed}
             with delivering():
-                found = self._found(call, frozen=True, **options)[0]
+                found, given = self._found(call, frozen=True, **options)
         if found.first_draw is not None:
             raise OutsideError(f"{WITHOUT_PYTHON} [{found.first_draw}]")
         if found.unwritten and alone:
@@ -662,6 +664,12 @@ class Function(Foreign, Travels, Generic[P, R]):
                 f"{listed(found.unwritten)} is assigned by the function, outside of it, and "
                 f"{alone}. Write instead: pass it as an argument and return it, or call the "
                 "function itself"
+            )
+        if alone and given.reading.may_alias(call):
+            raise UnsupportedError(
+                "the function asks whether two values are one object, which machine code does not "
+                "see of its arguments. Write instead: pass the answer, f(x, a, b, same=a is b) "
+                f"[{given.reading.question}]"
             )
         if found.unwritten:
             say_unwritten(found.unwritten, "a program without Python leaves nothing behind")

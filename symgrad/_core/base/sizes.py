@@ -152,7 +152,7 @@ class Size(metaclass=StandIn):
     def __init__(self, expr: sp.Expr):
         if not isinstance(expr, sp.Expr):  # type(n)(value), in code that knows n for an int
             raise TraceError(
-                f"a number was made by the type of a whole number of the trace, of {expr!r:.60}. "
+                f"a number was made by the type of an integer of the trace, of {expr!r:.60}. "
                 "Write instead: int(value) or float(value); np.mean and np.var of an array for "
                 "functions of `statistics`"
             )

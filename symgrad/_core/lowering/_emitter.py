@@ -359,7 +359,7 @@ class Emitter:
         if isinstance(expr, int):
             if not -(1 << 63) <= expr < 1 << 63:
                 raise WideError(
-                    f"a whole number of more than 64 bits, {expr}, in arithmetic with sizes or "
+                    f"an integer of more than 64 bits, {expr}, in arithmetic with sizes or "
                     "integer arguments. Write instead: a float from the start (1.0), or take the "
                     "remainder in each step"
                 )
