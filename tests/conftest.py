@@ -42,6 +42,7 @@ settings.register_profile("explore", max_examples=1000, print_blob=True, **_comm
 import numpy as np  # noqa: E402
 
 import symgrad as sg  # noqa: E402
+from symgrad._core.base.state import now, reset  # noqa: E402
 from symgrad._core.codegen.cache import loaded_quickly  # noqa: E402
 from symgrad._core.op import Op, registry  # noqa: E402
 from symgrad._core.runtime import load_memory, load_pool  # noqa: E402
@@ -126,14 +127,18 @@ def _patient_simplification(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _as_found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep from the next test how numbers are printed, and modules.
+    """Keep from the next test how numbers are printed, the state of the compiler, and modules.
 
     Those that a test has written, and IPython: where it is imported other code may be put into
     functions, so a first call does not go straight to its kernel, and the next may trace again.
     """
     modules, written = set(sys.modules), str(tmp_path_factory.getbasetemp())
+    state = now()
     with np.printoptions():
         yield
+    left = now()
+    reset(state)
+    assert left is state, f"the test has left a state behind: {left}"
     for name in sys.modules.keys() - modules:
         file = getattr(sys.modules[name], "__file__", None) or ""
         if file.startswith(written) or name.partition(".")[0] == "IPython":

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.base.state import within_body
+from .._core.base.state import repeating, within_body
 from .._core.control import close
 from .._core.graph import Input
 from .._core.rewrite import rewrite
@@ -136,7 +136,7 @@ def root_at(
     spoilt = stop_gradient(np.where(ok, 0.0, np.nan))
     found = require_traced(stop_gradient(found + spoilt), "the solution")
     inside = Input("x", found.node.shape, found.dtype)
-    with within_body():
+    with within_body(), repeating():
         zero = as_node(residual(Traced(inside)))
     closed = close([inside], rewrite([zero]))
     own = [closed.inputs[0], *closed.stand_ins]

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._core.base.state import now, within
@@ -109,25 +109,29 @@ def _logger() -> Any:
     return found if found is not None and found.isEnabledFor(logging.INFO) else None  # type: ignore[union-attr]
 
 
-@contextlib.contextmanager
-def told_if_slow(doing: str, steps: Callable[[], Iterable[Node]] | None = None) -> Iterator[None]:
+class told_if_slow(within):  # noqa: N801 - a block
     """Say what takes so long, if the block does."""
-    staged = now().staged
-    if staged is not None:  # who times the stages is told of this one
-        before = staged(doing)
-        yield
-        staged(before)
-        return
-    clock = Clock(doing, steps)
-    timer = None
-    if _somebody_waits() or _logger() is not None:
-        timer = threading.Timer(AFTER, _say, (clock,))
-        timer.daemon = True
-        timer.start()
-    try:
-        with within(staged=clock.begin_warned):
-            yield
-    finally:
-        if timer is not None:
-            timer.cancel()
-    clock.begin_warned(doing)  # which warns, if it has not done so
+
+    __slots__ = "_doing", "_staged", "_timer"
+
+    def __init__(self, doing: str, steps: Callable[[], Iterable[Node]] | None = None) -> None:
+        self._doing, self._timer = doing, None
+        staged = now().staged
+        if staged is not None:  # who times the stages is told of this one
+            self._staged, self._doing = staged, staged(doing)
+            super().__init__()
+            return
+        clock = Clock(doing, steps)
+        self._staged = clock.begin_warned
+        if _somebody_waits() or _logger() is not None:
+            self._timer = threading.Timer(AFTER, _say, (clock,))
+            self._timer.daemon = True
+            self._timer.start()
+        super().__init__(staged=self._staged)
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if self._timer is not None:
+            self._timer.cancel()
+        if error[0] is None:
+            self._staged(self._doing)  # the stage of before; or a clock's, which may warn now

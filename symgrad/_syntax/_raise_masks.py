@@ -6,9 +6,8 @@ in the body that is traced; branches and loops hand it to what is around them, l
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import reduce
 from typing import Any, NamedTuple
@@ -33,12 +32,18 @@ class Errors(NamedTuple):
     scope: object
 
 
-@contextlib.contextmanager
-def noting() -> Iterator[list[Any]]:
+class noting(within):  # noqa: N801 - a block
     """Note under what the block raises, in the body that is traced."""
-    notes = Errors([], now().scope)
-    with within(raised=notes):
-        yield notes.tests
+
+    __slots__ = ("_tests",)
+
+    def __init__(self) -> None:
+        self._tests: list[Any] = []
+        super().__init__(raised=Errors(self._tests, now().scope))
+
+    def __enter__(self) -> list[Any]:
+        super().__enter__()
+        return self._tests
 
 
 def caught() -> AbstractContextManager[None]:

@@ -11,7 +11,7 @@ import numpy as np
 from .._api._at_values import jvp
 from .._api._custom import custom_jvp, stop_gradient
 from .._api._transforms import vmap
-from .._core.base.state import now, within_body
+from .._core.base.state import now, repeating, within_body
 from .._core.graph import Input
 from .._core.ops.np_common import is_traced
 from .._core.trace import Traced, as_node, substitute
@@ -83,7 +83,7 @@ def integral(
     x = Input("x", (), np.float64)
     together = None
     if any(moving):
-        with within_body():
+        with within_body(), repeating():
             together = Moving.of(x, as_node(f(Traced(x))), (a, b))
     return _between_ends(f, like, a, b, moving, epsabs, epsrel, limit, points, norm, together)
 
@@ -186,7 +186,7 @@ def shared(
         return integral(f, 0.0, a, b, epsabs, epsrel, limit, None, np.abs)
     ends = [*_ends(a, b)]
     x = known.setdefault(("integrand", now().scope), Input("x", (), np.float64))
-    with within_body():
+    with within_body(), repeating():
         y = as_node(f(Traced(x)))
     moving = [is_traced(end) for end in ends]
     together = Moving.of(x, y, ends) if any(moving) else None

@@ -21,7 +21,7 @@ from scipy.optimize import OptimizeResult
 
 from .._api._at_values import jvp
 from .._api._custom import stop_gradient
-from .._core.base.state import now, within_body
+from .._core.base.state import now, repeating, within_body
 from .._core.graph import Input
 from .._core.ops.np_common import is_traced
 from .._core.trace import Traced, as_node
@@ -341,7 +341,7 @@ def tanhsinh(
     together, singular = None, np.asarray(False)
     if is_traced(a) or is_traced(b):
         x = Input("x", as_node(np.broadcast_to(like, (BASE, *like.shape))).shape, np.float64)
-        with within_body():
+        with within_body(), repeating():
             together = Moving.of(x, as_node(integrand(Traced(x))), (a, b))
     if together is not None:
         for end, plain in zip((a, b), ends, strict=True):

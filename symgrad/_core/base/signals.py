@@ -175,9 +175,9 @@ class delivering:  # noqa: N801 - a block, as above
         if kind is not None or error is not None:
             for end in (raised, error):
                 _close_blocks(end)
-            reset(self._state)
             for repair in REPAIRS:
                 repair()
+        reset(self._state)  # also where an error that is no more has left a block open
         if error is not None and error is not raised and not _caught_by_user(error):
             raise error
 
@@ -209,17 +209,28 @@ def _close_blocks(error: BaseException | None) -> None:
     The generator of one whose ``__exit__`` is interrupted is closed when it is dropped, with the
     error; and the state is set then that was before it, in the midst of something else.
     """
-    left, trail = [], None if error is None else error.__traceback__
-    while trail is not None:
+    left = []
+    for trail in _trails(error):
         if trail.tb_frame.f_code in _ENDS:
             block = trail.tb_frame.f_locals["self"].gen
             home = block.gi_code.co_filename
             if home.startswith(_HERE) and block.gi_frame is not None and not block.gi_running:
                 left.append(block)
-        trail = trail.tb_next
     for block in reversed(left):
         with tolerating(Exception):
             block.close()
+
+
+def _trails(error: BaseException | None) -> Iterator[TracebackType]:
+    """Yield the steps of an error's traceback, and of those that it was raised in place of."""
+    met = set()
+    while error is not None and id(error) not in met:
+        met.add(id(error))
+        trail = error.__traceback__
+        while trail is not None:
+            yield trail
+            trail = trail.tb_next
+        error = error.__context__
 
 
 def _caught_by_user(error: BaseException) -> bool:

@@ -8,11 +8,10 @@ and records a *guard*: a relation that a later call must satisfy to reuse the tr
 
 from __future__ import annotations
 
-import contextlib
 import math
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, TypeAlias
@@ -389,12 +388,18 @@ def evaluated(e: Any, size: Callable[[Any], int]) -> Any:
 # ---------------------------------------------------------------- guards
 
 
-@contextlib.contextmanager
-def recording() -> Iterator[dict[sp.Basic, bool]]:
+class recording(within):  # noqa: N801 - a block
     """Collect the guards recorded while the block runs: ``{relation: truth}``."""
-    guards: dict[sp.Basic, bool] = {}
-    with within(guards=guards, pulled={}, seeded=set()):
-        yield guards
+
+    __slots__ = ("_guards",)
+
+    def __init__(self) -> None:
+        self._guards: dict[sp.Basic, bool] = {}
+        super().__init__(guards=self._guards, pulled={}, seeded=set())
+
+    def __enter__(self) -> dict[sp.Basic, bool]:
+        super().__enter__()
+        return self._guards
 
 
 def guard(relation: sp.Basic, value_is: bool) -> None:

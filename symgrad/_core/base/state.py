@@ -148,7 +148,8 @@ class within:  # noqa: N801 - a block, as contextlib.suppress
     """A block that runs in the present state with some attributes changed.
 
     It is no generator, for one that an interruption leaves open ends when it is dropped, and would
-    set the state of before it in the midst of something else.
+    set the state of before it in the midst of something else. Nor are blocks that collect
+    something, which are subclasses.
     """
 
     __slots__ = "_changes", "_token"
@@ -156,7 +157,7 @@ class within:  # noqa: N801 - a block, as contextlib.suppress
     def __init__(self, **changes: Any) -> None:
         self._changes = changes
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Any:
         self._token = _current.set(_current.get()._replace(**self._changes))
 
     def __exit__(self, *_: object) -> None:
@@ -176,11 +177,9 @@ def repeating() -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def within_body() -> Iterator[None]:
-    """Run the block as the body of a loop or a branch."""
-    with within(scope=object()), repeating():
-        yield
+def within_body() -> within:
+    """Run the block as the body of a loop or a branch; it is :func:`repeating`, too."""
+    return within(scope=object())
 
 
 def at(where: Any) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import ArgumentError, ShapeError, TraceError
 from ..base.sizes import Dimension, same
-from ..base.state import now, within_body
+from ..base.state import now, repeating, within_body
 from ..graph import Body, Input, Literal, Node, recording_nodes, topological, viewed
 from ..op import PROJECTIONS
 from ..rewrite import rewrite
@@ -209,7 +209,7 @@ def _settled(
         inputs = bound(nodes, names)
         if draws is not None:
             draws.rollback(mark)
-        with within_body(), steps():
+        with within_body(), repeating(), steps():
             carry, y = step(start.filled([Traced(x, w) for x, w in zip(inputs, weak, strict=True)]))
         found = Values.of(carry)
         check_structure(start, found, what, function)
@@ -263,7 +263,7 @@ def _while(
         "while_loop", body, init, lambda carry: (body(carry), None)
     )
     weak = start.weak
-    with within_body():
+    with within_body(), repeating():
         truth = cond(start.filled([Traced(x, w) for x, w in zip(inputs, weak, strict=True)]))
     test = as_node(truth) if not isinstance(truth, (tuple, list, dict, type(None))) else None
     if test is None or test.shape != () or test.dtype != np.bool_:
@@ -290,7 +290,7 @@ def build_branch(
     """Return the result of the function that ``index`` names, as traced values."""
     given = Values.of(tuple(operands))
     inputs = bound(given.nodes, given.names("x"))
-    with recording_nodes() as own, within_body():
+    with recording_nodes() as own, within_body(), repeating():
         arguments = given.filled([Traced(x, w) for x, w in zip(inputs, given.weak, strict=True)])
         found, outputs, count = _cases(what, functions, arguments)
     # What a case computes is computed only if it is chosen. Rewriting comes after: it makes

@@ -7,11 +7,10 @@ walk from operands to users, on which some steps become others.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from types import FrameType
@@ -35,16 +34,23 @@ _lock = free_in_children(
 )  # re-entrant: the collector may free nodes while it is held
 
 
-@contextlib.contextmanager
-def recording_nodes() -> Iterator[set[Node]]:
+class recording_nodes(within):  # noqa: N801 - a block
     """Collect the nodes that are made in the block, and were not there before."""
-    outer, found = now().made, set[Node]()
-    try:
-        with within(made=found):
-            yield found
-    finally:
-        if outer is not None:
-            outer |= found
+
+    __slots__ = "_found", "_outer"
+
+    def __init__(self) -> None:
+        self._outer, self._found = now().made, set[Node]()
+        super().__init__(made=self._found)
+
+    def __enter__(self) -> set[Node]:
+        super().__enter__()
+        return self._found
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        if self._outer is not None:
+            self._outer |= self._found
 
 
 def apart(wanted: bool = True) -> AbstractContextManager[None]:

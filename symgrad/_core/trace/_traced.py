@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -83,17 +82,25 @@ def leads(index: Any) -> bool:
     )  # fmt: skip
 
 
-@contextlib.contextmanager
-def reads_of(arrays: Iterable[Traced]) -> Iterator[dict[int, Where | None]]:
+class reads_of(within):  # noqa: N801 - a block
     """Note where arrays, or views of them, are read in the block, by the arrays' identity."""
-    outer, seen = now().reads, dict.fromkeys((id(x.root) for x in arrays), None)
-    found: dict[int, Where | None] = {**(outer or {}), **seen}
-    try:
-        with within(reads=found):
-            yield found
-    finally:
+
+    __slots__ = "_found", "_outer"
+
+    def __init__(self, arrays: Iterable[Traced]) -> None:
+        self._outer, seen = now().reads, dict.fromkeys((id(x.root) for x in arrays), None)
+        self._found: dict[int, Where | None] = {**(self._outer or {}), **seen}
+        super().__init__(reads=self._found)
+
+    def __enter__(self) -> dict[int, Where | None]:
+        super().__enter__()
+        return self._found
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        outer = self._outer
         if outer is not None:
-            outer.update({k: v for k, v in found.items() if k in outer})
+            outer.update({k: v for k, v in self._found.items() if k in outer})
 
 
 def _is_view(index: Any, shape: Shape) -> bool:
