@@ -11,6 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import symgrad as sg
+import symgrad.numpy as snp
 
 POINTS = np.array([[0.0, 0.0], [1.0, 2.0], [0.0, 0.0]])
 
@@ -129,6 +130,40 @@ def test_hessians_of_smooth_functions_at_zero() -> None:
     y = np.array([1.0, 2.0])
     np.testing.assert_allclose(sg.hessian(matern)(y, y), -5 / 3 * np.eye(2))
     np.testing.assert_allclose(sg.jacobian(sg.grad(matern), 1)(y, y), 5 / 3 * np.eye(2))
+
+
+def _lengths(x: Any) -> Any:
+    return np.sqrt(np.sum(x**2, axis=1))
+
+
+@pytest.mark.parametrize("joined", [
+    lambda e: np.sum(e) ** 2 - 2 * np.sum(e) * e[0],  # (e[1] + e[0]) * (e[1] - e[0])
+    lambda e: (e[1] + e[0]) * (e[1] - e[0]),
+    lambda e: sg.fori_loop(0, 2, lambda i, s: s + snp.take(e, i) ** 2 * (2 * i - 1), 0.0),
+    lambda e: sg.scan(lambda s, y: (y**2 - s, None), 0.0, e)[0],
+    lambda e: sg.cond(e[0] < 9, lambda e: e[1] ** 2 - e[0] ** 2, lambda e: e[0], e),
+])  # fmt: skip
+def test_several_lengths_one_of_which_is_zero(joined: Callable[[Any], Any]) -> None:
+    """Second derivatives at a length of 0 are made at the values that the others have."""
+    x = np.array([[0.0, 0.0], [0.3, 0.4]])
+    c, s = np.cos(0.5), np.sin(0.5)
+    u = x[1] / 0.5
+    want = np.zeros((2, 2, 2, 2))
+    want[0, :, 0] = 2 * np.eye(2)  # of -cos(r)**2
+    along, across = 2 * (s * s - c * c), -2 * c * s / 0.5  # of cos(r)**2
+    want[1, :, 1] = along * np.outer(u, u) + across * (np.eye(2) - np.outer(u, u))
+    f = lambda x: joined(np.cos(_lengths(x)))  # noqa: E731
+    np.testing.assert_allclose(sg.hessian(f)(x), want, atol=1e-14)
+    np.testing.assert_allclose(sg.jacobian(sg.grad(f), mode="reverse")(x), want, atol=1e-14)
+
+
+@pytest.mark.parametrize("kink", [
+    lambda r: r[0] * r[1], lambda r: np.sum(r) ** 2, np.prod, lambda r: np.sum(np.cumsum(r) ** 2),
+])  # fmt: skip
+def test_kinks_of_several_lengths(kink: Callable[[Any], Any]) -> None:
+    """Each slope is 0 where all lengths are, and none has a second derivative."""
+    second = sg.hessian(lambda x: kink(_lengths(x)))(np.zeros((2, 2)))
+    assert np.isnan(np.diag(second.reshape(4, 4))).all()
 
 
 def test_a_length_has_no_second_derivative_at_zero() -> None:

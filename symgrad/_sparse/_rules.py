@@ -182,7 +182,7 @@ def scanned(node: Node, k: int, block: Block) -> Found:
     return [block.with_row(axis, place)]
 
 
-def contracted(node: Node, k: int, block: Block) -> Found:
+def contracted(node: Node, k: int, block: Block, support: Support) -> Found:
     """Products summed over letters: a lane for each letter that the block does not have."""
     own, other = (node.params["ab"[k]], node.params["ab"[1 - k]])
     out, y = node.params["out"], node.operands[1 - k]
@@ -204,8 +204,9 @@ def contracted(node: Node, k: int, block: Block) -> Found:
     factor = read(y, [rows[s] for s in other], block.lanes)
     if is_zero(factor):
         return []
-    value = as_node(traced(block.value) * traced(cast(factor, block.slope.value.dtype)))
-    block = replace(block, rows=tuple(rows[s] for s in out), slope=Guarded(value))
+    slope = traced(cast(factor, block.slope.value.dtype))
+    product = support.product(node, block.value, slope, traced(block.value) * slope)
+    block = replace(block, rows=tuple(rows[s] for s in out), slope=Guarded(as_node(product)))
     return [block.summed()]
 
 
@@ -216,5 +217,4 @@ RULES: dict[str, Callable[[Node, int, Block], Found]] = {
     "scatter": placed,
     "reduce": reduced,
     "scan": scanned,
-    "contract": contracted,
 }

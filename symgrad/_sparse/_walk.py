@@ -27,7 +27,7 @@ from .._core.transforms.support import Support, dependents
 from ._block import Block
 from ._dense import every, examples_of, filled, operands_of, whole
 from ._index import traced
-from ._rules import RULES, Slopes, elementwise, is_zero, mapped
+from ._rules import RULES, Slopes, contracted, elementwise, is_zero, mapped
 from ._spans import Spans, range_read
 
 #: Told of each step behind which lanes do not lead on, and its operand.
@@ -242,6 +242,8 @@ class _Walk:
             if self.slopes is None or self.slopes.node is not node:
                 self.slopes = Slopes.of(node, self.support)
             rule = partial(mapped, support=self.support, slopes=self.slopes)
+        elif node.op.kind == "contract":
+            rule = partial(contracted, support=self.support)
         parts: list[Block] = []
         for block in blocks if len(blocks) <= MANY else self._met(node, k, blocks):
             new = None if rule is None else rule(node, k, block)

@@ -6,6 +6,7 @@ mpmath takes of ``g(sqrt(s))``; those by x follow by the chain rule.
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import symgrad as sg
+import symgrad.numpy as snp
 
 
 def _expanded(p: Any) -> Any:
@@ -162,7 +164,7 @@ def _derivative(rng: Any, f: Any, v: Any, order: int) -> tuple[Any, str]:
             "hessian": lambda: sg.hessian(f)(v),
             "reverse": lambda: sg.jacobian(sg.grad(f), mode="reverse")(v),
             "sparse": lambda: sg.hessian(f, sparse=True)(v).toarray(),
-            "hvp": lambda: np.stack([sg.hvp(f, (v,), (e,)) for e in np.eye(2)]),
+            "hvp": lambda: np.stack([sg.hvp(f, (v,), (e,)) for e in np.eye(len(v))]),
             "vmap": lambda: sg.vmap(sg.hessian(f))(v[None])[0],
         }
     else:
@@ -172,6 +174,142 @@ def _derivative(rng: Any, f: Any, v: Any, order: int) -> tuple[Any, str]:
         }
     way = rng.choice(list(ways))
     return ways[way](), way
+
+
+#: Lengths of rows, as they are written.
+ROWS: dict[str, Callable[[Any], Any]] = {
+    "norm": lambda x: np.linalg.norm(x, axis=1),
+    "root of a sum": lambda x: np.sqrt(np.sum(x**2, axis=1)),
+    "hypot": lambda x: np.hypot(x[:, 0], x[:, 1]),
+    "kept": lambda x: np.linalg.norm(x, axis=1, keepdims=True)[:, 0],
+    "apart": lambda x: np.stack([np.sqrt(np.sum(row**2)) for row in x]),
+    "by vmap": lambda x: sg.vmap(np.linalg.norm)(x),
+}
+
+WEIGHTS = np.array([[2.0, 0.5, -0.3], [0.1, 3.0, 0.4], [-0.2, 0.3, 2.5]])
+
+
+def _scanned(e: Any) -> Any:
+    return sg.scan(lambda c, y: (c * y + y, None), 1.0, e)[0]
+
+
+def _while_loop(e: Any) -> Any:
+    def step(c: Any) -> Any:
+        return c[0] + 1, c[1] + snp.take(e, c[0]) * c[1] / 3
+
+    return sg.while_loop(lambda c: c[0] < len(e), step, (0, 1.0))[1]
+
+
+def _while_plain(e: Any) -> Any:
+    total = 1
+    for y in e:
+        total = total + y * total / 3
+    return total
+
+
+def _scan_plain(e: Any) -> Any:
+    total = 1
+    for y in e:
+        total = total * y + y
+    return total
+
+
+def _solved(e: Any) -> Any:
+    n = len(e)
+    return np.sum(np.linalg.solve(WEIGHTS[:n, :n] + np.diag(e / 8), np.ones(n)))
+
+
+def _solved_exactly(e: Any) -> Any:
+    n = len(e)
+    a = mp.matrix(n, n)
+    for i in range(n):
+        for j in range(n):
+            a[i, j] = mp.mpf(WEIGHTS[i, j]) + (e[i] / 8 if i == j else 0)
+    return sum(mp.lu_solve(a, mp.ones(n, 1)))
+
+
+#: Functions of several even functions of lengths, of arrays and of lists of mpmath's numbers.
+COUPLED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "square of a sum": (lambda e: np.sum(e) ** 2, lambda e: sum(e) ** 2),
+    "product": (np.prod, mp.fprod),
+    "neighbours": (
+        lambda e: np.sum(e * np.roll(e, 1)),
+        lambda e: sum(a * e[k - 1] for k, a in enumerate(e))),
+    "quadratic form": (
+        lambda e: e @ WEIGHTS[: len(e), : len(e)] @ e,
+        lambda e: sum(WEIGHTS[i, j] * e[i] * e[j] for i in range(len(e)) for j in range(len(e)))),
+    "root": (lambda e: np.sqrt(2 + np.sum(e) ** 2), lambda e: mp.sqrt(2 + sum(e) ** 2)),
+    "log of exponentials": (
+        lambda e: np.log(np.sum(np.exp(e))), lambda e: mp.log(sum(map(mp.exp, e)))),
+    "elements": (lambda e: e[0] * e[-1] + np.sin(e[0] + e[1]),
+                 lambda e: e[0] * e[-1] + mp.sin(e[0] + e[1])),
+    "running sums": (
+        lambda e: np.sum(np.cumsum(e) ** 2),
+        lambda e: sum(sum(e[: k + 1]) ** 2 for k in range(len(e)))),
+    "loop": (
+        lambda e: sg.fori_loop(0, len(e), lambda i, s: s + snp.take(e, i) * (s + i), 1.0),
+        lambda e: functools.reduce(lambda s, k: s + e[k] * (s + k), range(len(e)), mp.mpf(1))),
+    "scan": (_scanned, _scan_plain),
+    "while loop": (_while_loop, _while_plain),
+    "branch": (
+        lambda e: sg.cond(e[0] < 99, lambda y: np.sum(y) ** 2, lambda y: np.sum(y), e),
+        lambda e: sum(e) ** 2),
+    "linear system": (_solved, _solved_exactly),
+}  # fmt: skip
+
+
+@pytest.mark.attack(quick=8, whole=1_000, part=100, judge="mpmath, by the squares of the lengths")
+def test_coupled_lengths(attack: Any) -> None:
+    """Gradients and Hessians of functions of several lengths, some or all of which are 0."""
+    for case in attack:
+        with case:
+            rng = case.rng
+            rows, coupled = rng.choice(list(ROWS)), rng.choice(list(COUPLED))
+            even = rng.choice([name for name, (_, _, keeps) in EVEN.items() if keeps])
+            f, (g, exact, _) = ROWS[rows], EVEN[even]
+            join, join_exactly = COUPLED[coupled]
+            n = int(rng.integers(2, 4))
+            x = rng.uniform(-1, 1, (n, 2)) * (rng.random((n, 1)) < 0.5)
+
+            def whole(x: Any, f: Any = f, g: Any = g, join: Any = join) -> Any:
+                return join(g(f(x)))
+
+            def judged(v: Any, exact: Any = exact, join: Any = join_exactly) -> Any:
+                squares = [v[k] ** 2 + v[k + 1] ** 2 for k in range(0, len(v), 2)]
+                return join([exact(mp.sqrt(s)) for s in squares])
+
+            order = int(rng.integers(1, 3))
+            wanted = _differences(judged, x.ravel())[order - 1]
+            with warnings.catch_warnings(), sg.backend("numpy" if rng.random() < 0.9 else "llvm"):
+                warnings.simplefilter("ignore", RuntimeWarning)
+                flat = lambda v, n=n: whole(np.reshape(v, (n, 2)))  # noqa: E731
+                found, way = _derivative(rng, flat, x.ravel(), order)
+            text = f"{coupled} of {even} of {rows} at {x.tolist()}, {way}"
+            scale = max(1.0, float(np.max(np.abs(wanted))))
+            np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-11 * scale, err_msg=text)
+
+
+def _differences(f: Callable[[Any], Any], x: Any) -> tuple[Any, Any]:
+    """Return gradient and Hessian, by differences of numbers of 60 digits."""
+    with mp.workdps(60):
+        h, at = mp.mpf(10) ** -15, [mp.mpf(float(v)) for v in x]
+
+        def moved(*steps: tuple[int, int]) -> Any:
+            v = list(at)
+            for k, sign in steps:
+                v[k] += sign * h
+            return f(v)
+
+        n = range(len(x))
+        first = [(moved((i, 1)) - moved((i, -1))) / (2 * h) for i in n]
+        second = [
+            [
+                sum(a * b * moved((i, a), (j, b)) for a in (1, -1) for b in (1, -1)) / (4 * h * h)
+                for j in n
+            ]
+            for i in n
+        ]
+        return np.array(first, dtype=float), np.array(second, dtype=float)
 
 
 @pytest.mark.attack(quick=6, whole=300, judge="no second derivative: nan")

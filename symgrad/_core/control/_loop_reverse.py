@@ -33,7 +33,7 @@ from ..graph import (
 from ..op import Code, Cython, Libm, Scatter
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, substitute
-from ..transforms.guards import Guard, Guarded, holds, narrowed, of_any, settled
+from ..transforms.guards import Guard, Guarded, holds, narrowed, of_any, settled, without_tapes
 from ..transforms.reverse import pull_back_guarded
 from ..transforms.support import dependents
 from ._bisection import warn_of_narrowing
@@ -124,11 +124,11 @@ class Backward:
             else:
                 out = loop.body.outputs[k]
                 counts = None
-                if truth is not None and projection.op.kind != "tape":
+                if truth is not None:
                     counts = Input(f"counts{k}", out.shape, _FLAG), truth
                 own = Input(f"ct{k}", out.shape, out.dtype)
                 self.given.append(_Given(k, ct.value, own, counts))
-        self.around = of_any(cts.values())
+        self.around = of_any([without_tapes(ct) for ct in cts.values()])
         warn_of_narrowing(loop, pick((*loop.slices, *loop.shared), wanted[count:]))
         self.active = self._active()
         # Zero cotangents of carries that are given none do not count in a step either.
@@ -266,16 +266,16 @@ class Backward:
         counts = {x: result(back, k) for k, (x, *_) in enumerate(marks, count)}
         count += len(marks) + len(more)
         outer = dict(zip(loop.slices, loop.xs, strict=True))
+        kinds = {x: "tape" if o.op.kind == "tape" else "result" for x, o in outer.items()}
         for k, x in enumerate(slices, count):
-            kind = "tape" if outer[x].op.kind == "tape" else "result"
-            slopes[x] = project(back, k, kind)
+            slopes[x] = project(back, k, kinds[x])
         count += len(slices)
         stacks = (result(back, k) for k in range(count, count + len(stacked)))
         slopes |= {x: s.build(rest, stacks) for x, s in sums.items()}
         often = {x: Traced(s.build(rest, stacks)) for x, s in reads.items()}
         counts |= {x: as_node(np.not_equal(number, 0.0)) for x, number in often.items()}
         for k, x in enumerate(each, count + len(stacked)):
-            of_steps = result(back, k)
+            of_steps = project(back, k, kinds.get(x, "result"))
             counts[x] = of_steps if x in outer else as_node(np.any(Traced(of_steps), axis=0))
         if (ran := self._ran()) is not None:
             ended = pick(loop.carried, self.last)  # their cotangents are there without a step
@@ -322,8 +322,9 @@ class Backward:
                     self.last[k] is not None, flag.shape, _FLAG
                 )
                 marks.append((x, flag, start, self._mark(x, flag.shape)))
-        taped = [x for x, o in zip(loop.slices, loop.xs, strict=True) if o.op.kind == "tape"]
-        each = [x for x in marked if x in loop.slices and x not in taped]
+        taped = {x for x, o in zip(loop.slices, loop.xs, strict=True) if o.op.kind == "tape"}
+        each = [x for x in marked if x in loop.slices]
+        each = [x for x in each if x not in taped or any(n.shape for n, _ in self.guards[x])]
         for x in marked:
             if x not in loop.shared:
                 continue
@@ -455,16 +456,19 @@ def element_masks(loop: Loop, cts: Collection[Guarded]) -> list[Node | None]:
     """Return a mask of the elements where each cotangent counts; None if no mask is needed.
 
     A mask is needed if the guard differs between elements, and a step has an op that is undefined
-    or not differentiable somewhere.
+    or not differentiable somewhere. That of a tape is one, too.
     """
     apart = [any(node.shape for node, _ in ct.guard) for ct in cts]
     if not any(apart) or not has_edges(loop.body.outputs):
         return [None] * len(apart)
-    return [
-        as_node(np.broadcast_to(holds(ct.guard), tuple(map(as_size, ct.value.shape))))
-        if differs else None
-        for ct, differs in zip(cts, apart, strict=True)
-    ]  # fmt: skip
+    return [_element_mask(ct) if differs else None for ct, differs in zip(cts, apart, strict=True)]
+
+
+def _element_mask(ct: Guarded) -> Node:
+    for node, _ in ct.guard:
+        if node.op.kind == "tape":
+            return node
+    return as_node(np.broadcast_to(holds(ct.guard), tuple(map(as_size, ct.value.shape))))
 
 
 def _shape_of(guard: Guard, x: Node) -> Shape:

@@ -264,7 +264,7 @@ class Zeros(Facet):
     ----------
     where:
         ``where(*masks)``: booleans, as those of the operands, of which None is everywhere; an
-        operand that is no real number is given itself. None: nothing is known.
+        operand that is no real number is given itself, or None. None: nothing is known.
     """
 
     where: Callable[..., Any] | None = None

@@ -246,6 +246,8 @@ def _of_choice(condition: Any, a: Any, b: Any) -> Any:
         return b
     if a is None and b is None:
         return None
+    if condition is None:
+        return None if a is None or b is None else a | b
     return np.where(condition, True if a is None else a, True if b is None else b)
 
 
@@ -272,7 +274,7 @@ REACHED = define(
     Evidence(samples=(-3, 3), ulp=0.0, exact_form=False),
     Words("A derivative, 0 where it stays 0; its own derivatives are those of the first operand.",
         convention="0 times an infinite derivative is 0 where the zero is a constant"),
-    Zeros(lambda x, mask: mask),
+    Zeros(lambda x, mask: x if mask is None else mask),
 )  # fmt: skip
 
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ..base.sizes import dim_product
 from ..base.state import at, now, within
-from ..graph import Literal, Node, carrying, checked, rebuilt, topological, viewed
+from ..graph import Iota, Literal, Node, carrying, checked, rebuilt, topological, viewed
 from ..op import PROJECTIONS, Bodied, Limit, Linear, Op
 from ..rewrite import Way, is_still, shortcuts, spectral_ways
 from ..trace import Traced, as_node, cast, fresh, partials, substitute
@@ -26,9 +27,7 @@ def with_limits(outputs: Sequence[Node], kept: Iterable[Node]) -> list[Node]:
     """Return what the derivatives of ``outputs`` are those of; ``kept`` are inputs.
 
     A gradient of a smooth function of a length r is 0 where r is; there it has the form ``q*x``,
-    of which q is the limit of ``g'(r)/r``. That is the derivative of ``g'(r)`` by r. Factors that
-    depend on r through a routine (a solution, say) count as constants in it, since what they are
-    multiplied by is 0; and routines are not to meet what a length of 0 makes of other elements.
+    of which q is the limit of ``g'(r)/r``. That is the derivative of ``g'(r)`` by r.
     """
     if now().numbers is not None or not any(Limit in x.op.beside for x in topological(outputs)):
         return list(outputs)
@@ -37,37 +36,79 @@ def with_limits(outputs: Sequence[Node], kept: Iterable[Node]) -> list[Node]:
         form = Limit.of(node.op).form
         if form is None:
             return None
-        r = viewed(operands[-1])
-        factors = {x: fresh(x, "factor") for x in _factors(operands[0], r)}
-        [ct] = substitute([operands[0]], factors)
-        [pushed] = push_forward([ct], {r: as_node(np.ones_like(Traced(r)))})
-        slope = None
-        if pushed is not None:
-            [known] = rebuilt([pushed], lambda x, xs: xs[0] if Limit.of(x.op).tangent else None)
-            [at_zero] = substitute([known], {r: as_node(np.zeros_like(Traced(r)))})
-            slope = Traced(*substitute([at_zero], {new: x for x, new in factors.items()}))
-        found = form(*map(Traced, operands), slope=slope, still=is_still(r))
+        slope, still = _by_length(operands[0], operands[-1]), is_still(viewed(operands[-1]))
+        found = form(*map(Traced, operands), slope=slope, still=still)
         return cast(as_node(found), node.dtype)
 
     return rebuilt(outputs, change, {x: x for x in kept})
 
 
-#: Kinds of ops whose formulas a limit at a length of 0 goes through.
-_FORMULAS = frozenset(("map", "view", "reduce", "contract", "assemble", "gather", "scatter"))
+def _by_length(ct: Node, length: Node) -> Any:
+    """Return the derivative of each cotangent by its own length where that is 0; None: zero.
+
+    Factors that depend on r through a routine (a solution, say) count as constants, since what they
+    are multiplied by is 0. Where elements go apart, the derivative is that at 0, mostly a number.
+    Else the others keep their values, as in ``sum(cos(r))**2``: one along all lengths that are 0
+    is right if none has a part in another's derivative. If it does, that along weighted ones is
+    another, and there is none: ``r[0]*r[1]`` has no second derivative.
+    """
+    r = viewed(length)
+    factors = {x: fresh(x, "factor") for x in _factors(ct, r)}
+    [ct] = substitute([ct], factors)
+    apart = _goes_apart(ct, length)
+    back = {new: x for x, new in factors.items()}
+
+    def along(tangent: Any) -> Any:
+        [pushed] = push_forward([ct], {r: as_node(tangent)})
+        if pushed is None:
+            return None
+        [known] = rebuilt([pushed], lambda x, xs: xs[0] if Limit.of(x.op).tangent else None)
+        if apart:
+            [known] = substitute([known], {r: as_node(np.zeros_like(Traced(r)))})
+        return Traced(*substitute([known], back))
+
+    if apart:
+        return along(np.ones_like(Traced(r)))
+    lengths: Any = Traced(r)
+    zero = np.where(lengths == 0, 1.0, 0.0).astype(r.dtype)
+    places: Any = np.reshape(Traced(Iota(dim_product(r.shape))), lengths.shape)
+    weights = (1.0 / (1.0 + places)).astype(r.dtype)
+    slope, other = along(zero), along(zero * weights)
+    if slope is None:
+        return None
+    other = other / Traced(*substitute([length], {r: as_node(weights)}))
+    near = np.sqrt(np.finfo(r.dtype).eps) * (np.abs(slope) + np.abs(other))
+    return np.where(np.abs(slope - other) <= near, slope, np.nan)
+
+
+def _goes_apart(ct: Node, length: Node) -> bool:
+    """Tell whether each element of a cotangent depends on none but its own length."""
+    r, inner = viewed(length), ct
+    if not r.shape:
+        return True
+    while inner.op.kind == "view" and inner.shape == length.shape and inner.shape != r.shape:
+        inner = inner.operands[0]
+    moving = {r}
+    for x in topological([inner]):
+        if x is not r and not moving.isdisjoint(x.operands):
+            if x.op.kind != "map" or x.shape != r.shape:
+                return False
+            moving.add(x)
+    return True
 
 
 def _factors(ct: Node, r: Node) -> list[Node]:
-    """Return the results of routines, loops and the like that a cotangent is made of."""
+    """Return the results of routines that a cotangent is made of."""
     found: dict[Node, None] = {}
     stack, seen = [ct], {r}
     while stack:
         x = stack.pop()
-        if x not in seen and x.operands:
+        if x not in seen:
             seen.add(x)
-            if x.op.kind in _FORMULAS:
-                stack.extend(x.operands)
-            else:
+            if x.op.kind == "routine":
                 found[x] = None
+            else:
+                stack.extend(x.operands)
     return list(found)
 
 

@@ -53,6 +53,12 @@ def settled(ct: Guarded) -> Node:
     return ct.value if ct.clean else _selected(ct.guard, ct.value)
 
 
+def without_tapes(ct: Guarded) -> Guarded:
+    """Return a cotangent without conditions that are tapes: nothing but loops reads those."""
+    guard = tuple(c for c in ct.guard if c[0].op.kind != "tape")
+    return ct if len(guard) == len(ct.guard) else ct._replace(guard=guard)
+
+
 def narrowed(guard: Guard, more: Guard) -> Guard | None:
     """Return both guards as one, None if they exclude each other."""
     for node, truth in more:

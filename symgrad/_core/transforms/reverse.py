@@ -37,6 +37,7 @@ from .guards import (
     summed,
     through,
     where_read,
+    without_tapes,
 )
 from .support import Support, dependents
 
@@ -116,6 +117,8 @@ def _walk_back(
             continue
         if node.where is not None:
             at(node.where)
+        if node.op.kind == "tape" and len(parts) > 1:
+            parts = [without_tapes(ct) for ct in parts]
         ct = added(parts, accumulate) if numbers is None else added_in_turn(parts)
         if node.op.kind in PROJECTIONS:
             results.setdefault(node.operands[0], {})[node] = _of_result(node, ct, support)

@@ -54,14 +54,21 @@ def dependents(
 
 
 def edges(order: Iterable[Node]) -> set[Node]:
-    """Return the real maps whose partial derivatives may be infinite, and all behind them."""
+    """Return the real maps and loops whose derivatives may be infinite, and all behind them."""
     found: set[Node] = set()
     for node in order:
-        if not found.isdisjoint(node.operands) or (
-            isinstance(node.op, Map) and node.dtype.kind == "f" and is_edgy(node)
-        ):
+        if not found.isdisjoint(node.operands) or _begins(node):
             found.add(node)
     return found
+
+
+def _begins(node: Node) -> bool:
+    """Tell whether a derivative of a map may be infinite, or one of a loop's or branch's steps."""
+    if isinstance(node.op, Map):
+        return node.dtype.kind == "f" and is_edgy(node)
+    return isinstance(node.op, Bodied) and any(
+        _begins(x) for body in bodies(node) for x in topological(body.outputs)
+    )
 
 
 def is_edgy(node: Node) -> bool:
@@ -92,7 +99,7 @@ class Support:
         self._edges = edges(order)
         self._graph, self._active = frozenset(order), active
         self._moves = {x: True for x in seeds if x is not None and not isinstance(x, Literal)}
-        self._known: dict[Node, Node | None] = {}
+        self._known: dict[bool, dict[Node, Node | None]] = {False: {}, True: {}}
         self._tame: set[Node] = set()
         self._apart: dict[Node, bool] = {}
 
@@ -174,7 +181,9 @@ class Support:
         if not self._apart[node]:
             return EVERYWHERE
         where = self._where(derivative)
-        return EVERYWHERE if where is EVERYWHERE or not _is_constant(where) else where
+        if where is not EVERYWHERE and not _is_constant(where):
+            where = self._where(derivative, fixed=True)
+        return where
 
     def moves(self, node: Node) -> bool:
         """Tell whether a value depends on what is differentiated by; truth values never do."""
@@ -213,9 +222,12 @@ class Support:
 
     # ---------------------------------------------------------------- the form
 
-    def _where(self, node: Node) -> Node | None:
-        """Return where a value can differ from zero for good; None: everywhere."""
-        known = self._known
+    def _where(self, node: Node, fixed: bool = False) -> Node | None:
+        """Return where a value can differ from zero for good; None: everywhere.
+
+        ``fixed``: by zeros alone that are constants of the program.
+        """
+        known = self._known[fixed]
         stack = [node]
         while stack:
             x = stack[-1]
@@ -227,7 +239,9 @@ class Support:
             if rest:
                 stack.extend(reversed(rest))
                 continue
-            known[x] = self._combined(x, [known[y] for y in parts])
+            where = self._combined(x, [known[y] for y in parts], fixed)
+            apart = fixed and where is not EVERYWHERE and not _is_constant(where)
+            known[x] = EVERYWHERE if apart else where
         return known[node]
 
     def _parts(self, x: Node) -> tuple[Node, ...]:
@@ -246,10 +260,10 @@ class Support:
             return tuple(x.operands[k] for k in places)
         return ()
 
-    def _combined(self, x: Node, masks: list[Node | None]) -> Node | None:
+    def _combined(self, x: Node, masks: list[Node | None], fixed: bool) -> Node | None:
         if not x.operands or x.dtype.kind != "f":
             return self._of_leaf(x)
-        where = self._of_parts(x, masks) if masks else EVERYWHERE
+        where = self._of_parts(x, masks, fixed) if masks else EVERYWHERE
         if self.moves(x):
             return where
         # A look at what is there costs less than its form.
@@ -262,14 +276,16 @@ class Support:
             return EVERYWHERE
         return EVERYWHERE if self.moves(x) else _nonzero(x)
 
-    def _of_parts(self, x: Node, masks: list[Node | None]) -> Node | None:
+    def _of_parts(self, x: Node, masks: list[Node | None], fixed: bool) -> Node | None:
         op = x.op
         if op.kind == "map":
             # Of real numbers of which nothing is known, nothing is known of the result.
             if len(masks) == len(x.operands) and masks.count(EVERYWHERE) == len(masks):
                 return EVERYWHERE
             rest = iter(masks)
-            given = [next(rest) if y.dtype.kind == "f" else y for y in x.operands]
+            others = [EVERYWHERE if fixed and not _is_constant(y) else y for y in x.operands]
+            given = [next(rest) if y.dtype.kind == "f" else other
+                     for y, other in zip(x.operands, others, strict=True)]  # fmt: skip
             found = _zeros(x)(*(EVERYWHERE if m is EVERYWHERE else Traced(m) for m in given))
             return EVERYWHERE if found is EVERYWHERE else as_node(found)
         if op.kind in ("assemble", "scatter"):
@@ -300,7 +316,7 @@ class Support:
             x = stack.pop()
             if x in seen or x in self._tame:
                 continue
-            if x in self._edges or (isinstance(x.op, Map) and is_edgy(x)):
+            if x in self._edges or _begins(x):
                 return True
             seen.add(x)
             if x not in self._graph:
