@@ -18,6 +18,7 @@ from scipy.spatial.transform import Rotation
 
 import symgrad as sg
 import symgrad.numpy as snp
+from symgrad.errors import SparsityWarning
 
 
 def _expanded(p: Any) -> Any:
@@ -282,6 +283,7 @@ def test_coupled_lengths(attack: Any) -> None:
             wanted = _differences(judged, x.ravel())[order - 1]
             with warnings.catch_warnings(), sg.backend("numpy" if rng.random() < 0.9 else "llvm"):
                 warnings.simplefilter("ignore", RuntimeWarning)
+                warnings.simplefilter("ignore", SparsityWarning)
                 flat = lambda v, n=n: whole(np.reshape(v, (n, 2)))  # noqa: E731
                 found, way = _derivative(rng, flat, x.ravel(), order)
             text = f"{coupled} of {even} of {rows} at {x.tolist()}, {way}"
