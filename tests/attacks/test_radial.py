@@ -7,6 +7,8 @@ mpmath takes of ``g(sqrt(s))``; those by x follow by the chain rule.
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -261,7 +263,7 @@ COUPLED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 @pytest.mark.attack(quick=8, whole=1_000, part=100, judge="mpmath, by the squares of the lengths")
 def test_coupled_lengths(attack: Any) -> None:
-    """Gradients and Hessians of functions of several lengths, some or all of which are 0."""
+    """Derivatives to order three of functions of several lengths, some or all of which are 0."""
     for case in attack:
         with case:
             rng = case.rng
@@ -279,39 +281,34 @@ def test_coupled_lengths(attack: Any) -> None:
                 squares = [v[k] ** 2 + v[k + 1] ** 2 for k in range(0, len(v), 2)]
                 return join([exact(mp.sqrt(s)) for s in squares])
 
-            order = int(rng.integers(1, 3))
-            wanted = _differences(judged, x.ravel())[order - 1]
+            order = int(rng.integers(1, 4))
+            wanted = _differences(judged, x.ravel(), order)
             with warnings.catch_warnings(), sg.backend("numpy" if rng.random() < 0.9 else "llvm"):
                 warnings.simplefilter("ignore", RuntimeWarning)
                 warnings.simplefilter("ignore", SparsityWarning)
                 flat = lambda v, n=n: whole(np.reshape(v, (n, 2)))  # noqa: E731
                 found, way = _derivative(rng, flat, x.ravel(), order)
+            if order == 3 and np.isnan(found).any():
+                case.tally("not known: nan")
+                continue
             text = f"{coupled} of {even} of {rows} at {x.tolist()}, {way}"
             scale = max(1.0, float(np.max(np.abs(wanted))))
             np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-11 * scale, err_msg=text)
 
 
-def _differences(f: Callable[[Any], Any], x: Any) -> tuple[Any, Any]:
-    """Return gradient and Hessian, by differences of numbers of 60 digits."""
-    with mp.workdps(60):
-        h, at = mp.mpf(10) ** -15, [mp.mpf(float(v)) for v in x]
-
-        def moved(*steps: tuple[int, int]) -> Any:
-            v = list(at)
-            for k, sign in steps:
-                v[k] += sign * h
-            return f(v)
-
-        n = range(len(x))
-        first = [(moved((i, 1)) - moved((i, -1))) / (2 * h) for i in n]
-        second = [
-            [
-                sum(a * b * moved((i, a), (j, b)) for a in (1, -1) for b in (1, -1)) / (4 * h * h)
-                for j in n
-            ]
-            for i in n
-        ]
-        return np.array(first, dtype=float), np.array(second, dtype=float)
+def _differences(f: Callable[[Any], Any], x: Any, order: int) -> Any:
+    """Return all derivatives of an order, by differences of numbers of 80 digits."""
+    with mp.workdps(80):
+        h, found = mp.mpf(10) ** -15, np.empty((len(x),) * order)
+        for places in itertools.product(range(len(x)), repeat=order):
+            total = mp.mpf(0)
+            for signs in itertools.product((1, -1), repeat=order):
+                at = [mp.mpf(float(v)) for v in x]
+                for k, sign in zip(places, signs, strict=True):
+                    at[k] += sign * h
+                total += math.prod(signs) * f(at)
+            found[places] = float(total / (2 * h) ** order)
+        return found
 
 
 @pytest.mark.attack(quick=6, whole=300, judge="no second derivative: nan")

@@ -55,21 +55,22 @@ def _by_length(ct: Node, length: Node) -> Any:
     r = viewed(length)
     factors = {x: fresh(x, "factor") for x in _factors(ct, r)}
     [ct] = substitute([ct], factors)
-    apart = _goes_apart(ct, length)
     back = {new: x for x, new in factors.items()}
+    lengths: Any = Traced(r)
+    apart, zeros = _goes_apart(ct, length), np.zeros_like(lengths)
+    # Those that are 0 have no derivative in it.
+    values = zeros if apart else np.where(lengths == 0, zeros, lengths)
 
     def along(tangent: Any) -> Any:
         [pushed] = push_forward([ct], {r: as_node(tangent)})
         if pushed is None:
             return None
         [known] = rebuilt([pushed], lambda x, xs: xs[0] if Limit.of(x.op).tangent else None)
-        if apart:
-            [known] = substitute([known], {r: as_node(np.zeros_like(Traced(r)))})
+        [known] = substitute([known], {r: as_node(values)})
         return Traced(*substitute([known], back))
 
     if apart:
-        return along(np.ones_like(Traced(r)))
-    lengths: Any = Traced(r)
+        return along(np.ones_like(lengths))
     zero = np.where(lengths == 0, 1.0, 0.0).astype(r.dtype)
     places: Any = np.reshape(Traced(Iota(dim_product(r.shape))), lengths.shape)
     weights = (1.0 / (1.0 + places)).astype(r.dtype)
