@@ -587,6 +587,33 @@ def test_series_through_products_over_axes() -> None:
     np.testing.assert_allclose(terms, [[0, 0], [0, 0], [12, 48], [0, 0]], atol=1e-13)
 
 
+def test_series_through_loops_of_known_length() -> None:
+    """They are written out, those inside of others too, unless a value decides or it is long."""
+
+    def looped(x: Any) -> Any:
+        inner = lambda c, k: (c * np.cos(c * x), c)  # noqa: E731
+        return sg.fori_loop(0, 3, lambda i, y: sg.scan(inner, y, np.arange(2.0))[0] + i, x)
+
+    def plain(x: Any) -> Any:
+        y = x
+        for i in range(3):
+            for _ in range(2):
+                y = y * np.cos(y * x)
+            y = y + i
+        return y
+
+    found, wanted = (sg.jet(f, (0.3,), ([1.0, 0.0, 0.0],)) for f in (looped, plain))
+    assert found[0] == wanted[0]
+    np.testing.assert_allclose(found[1], wanted[1], rtol=1e-13)
+    deciding = lambda i, x: sg.cond(x > 0, np.sin, np.cos, x)  # noqa: E731
+    for f in (
+        lambda x: sg.fori_loop(0, 3, deciding, x),
+        lambda x: sg.fori_loop(0, 100_000, lambda i, x: np.sin(x), x),
+    ):
+        with pytest.raises(UnsupportedError, match="loops, branches and custom rules"):
+            sg.jet(f, (0.3,), ([1.0],))
+
+
 @pytest.mark.quick
 def test_curves_that_do_not_fit() -> None:
     with pytest.raises(ArgumentError, match="one list for each primal"):
@@ -598,7 +625,7 @@ def test_curves_that_do_not_fit() -> None:
     with pytest.raises(ShapeError, match="the terms of series"):
         sg.jet(np.sin, (np.ones(3),), ([np.ones(2)],))
     with pytest.raises(UnsupportedError, match="loops, branches and custom rules"):
-        sg.jet(lambda x: sg.fori_loop(0, 3, lambda k, x: x * x, x), (1.0,), ([1.0],))
+        sg.jet(lambda x: sg.while_loop(lambda x: x < 9, lambda x: x * x, x), (2.0,), ([1.0],))
     assert sg.jet(np.sin, (0.0,), ([],)) == (0.0, [])
     assert sg.jet(lambda x: 5.0, (0.0,), ([1.0, 0.0],)) == (5.0, [0.0, 0.0])
 

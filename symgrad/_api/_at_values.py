@@ -185,7 +185,8 @@ def jet(
     ArgumentError
         For lists that do not fit the primals.
     UnsupportedError
-        Where there is no rule: for loops, custom rules and most of ``np.linalg``.
+        Where there is no rule: for loops that are long or end by a value, branches, custom rules
+        and most of ``np.linalg``.
 
     Notes
     -----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -42,6 +43,30 @@ def straight(
     if not any(isinstance(n.op, Bodied) for n in topological(outputs)):
         return list(outputs)
     return _Writer(examples, rules=only is not None).written(outputs, only)
+
+
+def counted(outputs: Sequence[Node]) -> list[Node]:
+    """Return ``outputs`` without the loops of a known number of steps, if these are few enough.
+
+    Loops in which something is decided stay.
+    """
+    few = [n for n in topological(outputs) if n.op.kind == "loop" and _steps(n) <= LARGEST]
+    if not few:
+        return list(outputs)
+    nothing_decided = Examples([], lambda parameter, sizes: parameter)
+    return _Writer(nothing_decided, rules=True).written(outputs, few)
+
+
+def _steps(node: Node) -> float:
+    """Return how many nodes a loop is, written out; infinite where a value decides."""
+    loop = Loop.of(node)
+    if loop.cond is not None or not isinstance(loop.length, int):
+        return math.inf
+    total = 0.0
+    for n in topological(loop.body.outputs):
+        bodied = isinstance(n.op, Bodied) and n.op is not CUSTOM
+        total += (_steps(n) if n.op.kind == "loop" else math.inf) if bodied else 1.0
+    return loop.length * total
 
 
 class _Writer:
