@@ -416,10 +416,6 @@ def _slopes(exact: _Exact, a: Any, b: Any) -> list[Any] | None:
         return [*first, second[0], second[1], mixed]
 
 
-#: Functions whose second derivatives take a minute to be traced.
-SLOW = (sp.elliptic_pi,)
-
-
 @pytest.mark.attack(quick=15, whole=20_000, part=100, judge="mpmath with 50 digits")
 def test_sympy_formulas(attack: Attack) -> None:
     """Formulas over SymPy's functions and structures: values, two derivatives, arrays."""
@@ -454,7 +450,7 @@ def test_sympy_formulas(attack: Attack) -> None:
             size = max(scale, *(abs(float(v)) for v in judged))
             for k in range(2):
                 _compare(slopes[k], judged[k], 1e-9, size, (*what, "slope", k))
-            if case.number % 3 == 0 and not formula.has(*SLOW):
+            if case.number % 3 == 0:
                 bends = sg.hessian(f, (0, 1))(*at)
                 for k, (i, j) in enumerate(((0, 0), (1, 1), (0, 1), (1, 0))):
                     right = judged[2 + min(k, 2)]
