@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from sympy.codegen import numpy_nodes
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, UnsupportedError
@@ -223,6 +224,17 @@ def test_complex_values_for_real_symbols(value: Any) -> None:
         with pytest.raises(ArgumentError, match=r"a is declared real.*Symbol\('a'\)"):
             g(value)
     np.testing.assert_allclose(sg.from_sympy(sp.conjugate(x) * x, [x])(value), abs(value) ** 2)
+
+
+@pytest.mark.parametrize("kind", [sp.Sum, sp.Product])
+def test_a_maximum_with_a_sum_of_numbers(kind: Any) -> None:
+    """SymPy's constructor compares what it evaluates: sums of symgrad's own class had no value."""
+    formula = numpy_nodes.minimum(2 * sp.sin(kind(1 + sp.sin(1) / i, (i, 1, 4))), x * y)
+    found = sg.symbolic(sg.from_sympy(formula, [x, y]), 0.37, 0.62)
+    assert isinstance(found, sp.Min)
+    own = dict(zip(sp.symbols("x y", real=True), (PLACE[x], PLACE[y]), strict=True))
+    wanted = min(2 * sp.sin(kind(1 + sp.sin(1) / i, (i, 1, 4)).doit()), PLACE[x] * PLACE[y])
+    assert abs(found.xreplace(own).evalf(40) - wanted.evalf(40)) < 1e-35
 
 
 def test_enormous_numbers_are_not_written_out() -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import mpmath
 import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.piecewise import ExprCondPair
@@ -29,6 +30,16 @@ def bound(cls: type, function: Any, limits: Any) -> Any:
     made._args = (as_expr(function), *(sp.Tuple(*map(as_expr, limit)) for limit in limits))
     made.is_commutative = True
     return made
+
+
+def _number(kind: type, e: Any, prec: int) -> Any:
+    """Return the value: SymPy finds how to compute one by the class itself, not by its bases.
+
+    Without it the members of a maximum are refused as not comparable.
+    """
+    if not e.is_number:
+        return None
+    return bound(kind, e.function, e.limits).evalf(mpmath.libmp.prec_to_dps(prec) + 1)
 
 
 class Sum(sp.Sum):  # type: ignore[misc]
@@ -46,6 +57,9 @@ class Sum(sp.Sum):  # type: ignore[misc]
                 return bound(cls, function.function, (*inner, *limits))
         return bound(cls, function, limits)
 
+    def _eval_evalf(self, prec: int) -> Any:
+        return _number(sp.Sum, self, prec)
+
 
 class Product(sp.Product):  # type: ignore[misc]
     """SymPy's Product without its evaluation."""
@@ -55,6 +69,9 @@ class Product(sp.Product):  # type: ignore[misc]
     def __new__(cls, function: Any, *limits: Any) -> Any:
         """Bind the indices of ``limits``, triples ``(index, first, last)``."""
         return bound(cls, function, limits)
+
+    def _eval_evalf(self, prec: int) -> Any:
+        return _number(sp.Product, self, prec)
 
     def _eval_derivative(self, symbol: Any) -> Any:
         """Each factor's derivative times the others; SymPy's makes sums of its own classes."""
