@@ -513,3 +513,14 @@ def test_powers_of_numbers_that_overflow_are_infinite() -> None:
     f = sg.from_sympy(sp.Sum(9 ** (9**k) * x, (k, 0, 9)), [x])
     with np.errstate(over="ignore"):
         assert f(0.7) == np.inf
+
+
+def test_formulas_that_sympy_cannot_print() -> None:
+    """It inverts a matrix for the sign of a product, and asks whether its elements are constant."""
+    inner = sp.Trace(sp.HadamardPower(sp.ImmutableMatrix([[y + 4, x], [x * y, 3]]), 3))
+    first = sp.ImmutableMatrix([[x + 4, sp.sin(inner)], [1, 3]])
+    second = sp.ImmutableMatrix([[sp.sin(inner) + 4, x], [x * sp.sin(inner), 3]])
+    f = sg.from_sympy(sp.Trace(sp.MatMul(first, sp.Inverse(second))), [x, y])
+    s = np.sin((0.62 + 4) ** 3 + 27)
+    a, b = np.array([[0.37 + 4, s], [1, 3]]), np.array([[s + 4, 0.37], [0.37 * s, 3]])
+    assert f(0.37, 0.62) == pytest.approx(np.trace(a @ np.linalg.inv(b)), rel=1e-13)

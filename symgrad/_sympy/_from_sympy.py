@@ -185,7 +185,8 @@ class Formula:
         self.__name__ = self.__qualname__ = "formula"
         self.__doc__ = "A formula."
         if _is_short(tree.leaves):
-            with contextlib.suppress(RecursionError):  # SymPy prints by recursion
+            # SymPy's printer recurs, and computes: inverses, for the sign of a product of matrices.
+            with contextlib.suppress(Exception):
                 self.__doc__ = f"The formula {sp.sstr(expressions)[:200]}."
 
     def __call__(self, *values: Any, **named: Any) -> Any:
