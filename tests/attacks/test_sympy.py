@@ -329,6 +329,7 @@ NAMES: dict[str, Any] = {
         mpmath.harmonic(n) if m == 1 else mpmath.zeta(m) - mpmath.zeta(m, n + 1)
     ),
     "LambertW": mpmath.lambertw,
+    "erf2inv": lambda a, b: mpmath.erfinv(b + mpmath.erf(a)),
     "DiracDelta": lambda a: mpmath.mpf(0),
     "LeviCivita": lambda *k: int(sp.LeviCivita(*map(int, k))),
     "isnan": mpmath.isnan,
@@ -340,6 +341,14 @@ def _multiplied_out(body: Any, limits: Any) -> Any:
     return sp.Mul(*(body.subs(index, k) for k in range(int(first), int(last) + 1)))
 
 
+def _added_up(body: Any, *limits: Any) -> Any:
+    """SymPy's sum from 3 to -1 is that from 0 to 2, negative; as Python's it would be empty."""
+    ((index, first, last),) = limits
+    if int(last) < int(first) - 1:
+        return -sp.Sum(body, (index, last + 1, first - 1))
+    return sp.Sum(body, *limits)
+
+
 class _Exact:
     """A formula's values with 50 digits: by mpmath, by SymPy's evalf for what mpmath has not."""
 
@@ -349,6 +358,7 @@ class _Exact:
         self.formula = (
             formula.xreplace(subs)
             .replace(sp.Product, _multiplied_out)
+            .replace(sp.Sum, _added_up)
             .replace(
                 sp.betainc_regularized, lambda a, b, x, y: sp.betainc(a, b, x, y) / sp.beta(a, b)
             )
@@ -362,7 +372,10 @@ class _Exact:
             try:
                 value = mpmath.mpmathify(self.function(*at))
             except (NameError, AttributeError, TypeError):
-                value = self.formula.evalf(60, subs={X: a, Y: b})
+                try:
+                    value = self.formula.evalf(60, subs={X: a, Y: b})
+                except ValueError:  # harmonic of what has no value
+                    return None
                 if not (value.is_Float or value.is_Rational):
                     return None
                 value = mpmath.mpf(value)
@@ -425,10 +438,14 @@ def test_sympy_formulas(attack: Attack) -> None:
         with case, warnings.catch_warnings(), sg.backend(backend), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             depth = [1, 1, 1, 2, 2, 2, 2, 3][case.rng.integers(8)]
-            if case.number % 40 == 7:
-                formula, plain = _of_matrices(case.rng, depth, CONTRACTIONS)
-            else:
-                formula, plain = _formula(case.rng, depth)
+            try:
+                if case.number % 40 == 7:
+                    formula, plain = _of_matrices(case.rng, depth, CONTRACTIONS)
+                else:
+                    formula, plain = _formula(case.rng, depth)
+            except (AttributeError, TypeError):  # of Xor in zeta, of a Lambda in a product
+                case.tally("no formula of SymPy's")
+                continue
             a, b = (sp.Rational(int(case.rng.integers(-40, 40)) * 2 + 1, 32) for _ in range(2))
             exact = _Exact(plain)
             wanted = exact(a, b)
