@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import sympy as sp
 from sympy.codegen import cfunctions, numpy_nodes, scipy_nodes
+from sympy.codegen.matrix_nodes import MatrixSolve
+from sympy.combinatorics import Permutation
 from sympy.functions.special.tensor_functions import LeviCivita
 from sympy.matrices import expressions as matrices
 from sympy.tensor.array import expressions as arrays
@@ -129,6 +131,9 @@ TWO: list[tuple[Any, tuple[float, float], tuple[float, float]]] = [
     (lambda a, b: sp.arg(a + sp.I * b) * sp.Abs(a - sp.I * b), (0.3, 2), (-2, 2)),
     (lambda a, b: sp.re(sp.log(a + sp.I * b) * sp.conjugate(sp.sin(a * sp.I + b))),
      (0.3, 2), (-1, 1)),
+    (lambda a, b: sp.re(sp.Ynm(2, 1, a, b)) + sp.im(sp.Ynm(3, -2, b, a)), (0.3, 2.8), (0.3, 2.8)),
+    (lambda a, b: sp.re(sp.Znm(3, 2, a, b)), (0.3, 2.8), (-2, 2)),
+    (lambda a, b: sp.Znm(2, -1, a, b, evaluate=False), (0.3, 2.8), (-2, 2)),
     # Piecewise constant parts.
     (lambda a, b: sp.Heaviside(a) * b + sp.sign(b) * a, (-2, 2), (-2, 2)),
     (lambda a, b: sp.floor(3 * a) * b - sp.ceiling(2 * b), (-2, 2), (-2, 2)),
@@ -147,6 +152,8 @@ TWO: list[tuple[Any, tuple[float, float], tuple[float, float]]] = [
                                (b, True)),
      (-2, 2), (-2, 2)),
     (lambda a, b: sp.Piecewise((a, sp.Not(cfunctions.isnan(b)) & (a > 0)), (b, True)),
+     (-2, 2), (-2, 2)),
+    (lambda a, b: sp.Piecewise((a * b, sp.Contains(a, sp.Interval.open(-1, b))), (b * b, True)),
      (-2, 2), (-2, 2)),
     # Bodies that read the arguments in their limits.
     (lambda a, b: sp.Integral(sp.sin(T * a) + b, (T, a, 2 * b)), (-1, 1), (-1, 1)),
@@ -189,6 +196,14 @@ def _small(a: Any, b: Any) -> Any:
     return sp.ImmutableMatrix([[b + 4, a], [a * b, 3]])
 
 
+def _blocks(a: Any, b: Any) -> Any:
+    return sp.BlockMatrix([[_small(a, b), sp.OneMatrix(2, 2)], [sp.Identity(2), _small(b, a)]])
+
+
+#: An even permutation.
+CYCLE = Permutation([1, 2, 0])
+
+
 def _array(a: Any, b: Any) -> Any:
     return sp.ImmutableDenseNDimArray([[a, b], [a * b, 2]])
 
@@ -223,6 +238,63 @@ STRUCTURES = [
         lambda a, b: sp.Trace(matrices.BlockDiagMatrix(_small(a, b), _small(b, a)) ** 2) / 9,
         lambda a, b: sum((m**2).trace() for m in (_small(a, b), _small(b, a))) / 9,
     ),
+    Structure(
+        lambda a, b: sp.Trace(_blocks(a, b) ** 2) / 9,
+        lambda a, b: (_blocks(a, b).as_explicit() ** 2).trace() / 9,
+    ),
+    Structure(
+        lambda a, b: sp.Trace(matrices.Inverse(_blocks(a, b))),
+        lambda a, b: _blocks(a, b).as_explicit().inv(method="ADJ").trace(),
+    ),
+    Structure(
+        lambda a, b: sp.Determinant(sp.BlockMatrix([
+            [_small(a, b), sp.ZeroMatrix(2, 1)],
+            [sp.ImmutableMatrix([[b, a]]), sp.ImmutableMatrix([[a + 3]])]])),
+        lambda a, b: _small(a, b).det() * (a + 3),
+    ),
+    Structure(
+        lambda a, b: sp.Trace(sp.MatMul(matrices.PermutationMatrix(CYCLE), _square(a, b))),
+        lambda a, b: (matrices.PermutationMatrix(CYCLE).as_explicit() * _square(a, b)).trace(),
+    ),
+    Structure(
+        lambda a, b: sp.Trace(matrices.MatrixPermute(_square(a, b), CYCLE, 1)),
+        lambda a, b: matrices.MatrixPermute(_square(a, b), CYCLE, 1).as_explicit().trace(),
+    ),
+    Structure(
+        lambda a, b: sp.Determinant(
+            matrices.MatrixPermute(sp.MatAdd(_square(a, b), sp.OneMatrix(3, 3)), CYCLE)),
+        lambda a, b: (_square(a, b) + sp.ones(3, 3)).det(),  # of an even permutation
+    ),
+    Structure(
+        lambda a, b: sp.Trace(
+            matrices.CompanionMatrix(sp.Poly([1, a, b, a * b + 2], sp.Dummy())) ** 2),
+        lambda a, b: a**2 - 2 * b,
+    ),
+    Structure(
+        lambda a, b: sp.Trace(matrices.DiagonalMatrix(_square(a, b)) ** 2) / 9,
+        lambda a, b: (a**2 + (a + 5) ** 2 + 16) / 9,
+    ),
+    Structure(
+        lambda a, b: sp.Determinant(matrices.MatrixSlice(
+            sp.MatAdd(_square(a, b), sp.Identity(3)), (0, 2), (1, 3))),
+        lambda a, b: b * b,
+    ),
+    Structure(
+        lambda a, b: sp.Trace(sp.MatMul(matrices.Transpose(MatrixSolve(
+            _small(a, b), sp.ImmutableMatrix([b, a]))), sp.ImmutableMatrix([1, a]))),
+        lambda a, b: (_small(a, b).inv() * sp.ImmutableMatrix([b, a])).dot(sp.Matrix([1, a])),
+    ),
+    Structure(
+        lambda a, b: sp.Sum(sp.MatMul(_small(a, b), _small(b, a))[INDEX, 0] * (INDEX + 1),
+                            (INDEX, 0, 1)),
+        lambda a, b: sp.ImmutableMatrix([[1, 2]]).dot((_small(a, b) * _small(b, a))[:, 0]),
+    ),
+    Structure(
+        lambda a, b: sp.Sum(arrays.ArrayElement(
+            arrays.ArrayAdd(_array(a, b), arrays.PermuteDims(_array(b, a), [1, 0])),
+            (INDEX, OTHER)) / (INDEX + 2 * OTHER + 1), (INDEX, 0, 1), (OTHER, 0, 1)),
+        lambda a, b: a + b + (b + a * b) / 3 + (a * b + a) / 2 + 1,
+    ),
 ]  # fmt: skip
 
 #: Contractions of arrays, which SymPy takes into no other formula.
@@ -236,6 +308,28 @@ CONTRACTIONS = [
         lambda a, b: arrays.ArrayContraction(
             arrays.ArrayAdd(_array(a, b), arrays.PermuteDims(_array(b, a), [1, 0])), (0, 1)),
         lambda a, b: a + b + 4,
+    ),
+    Structure(
+        lambda a, b: arrays.ArrayContraction(arrays.ArrayTensorProduct(
+            *(arrays.ArrayDiagonal(_array(u, v), (0, 1)) for u, v in ((a, b), (b, a)))), (0, 1)),
+        lambda a, b: a * b + 4,
+    ),
+    Structure(
+        lambda a, b: arrays.ArrayContraction(arrays.ArrayTensorProduct(
+            arrays.Reshape(_array(a, b), (4,)),
+            arrays.Reshape(arrays.PermuteDims(_array(b, a), [1, 0]), (4,))), (0, 1)),
+        lambda a, b: a * b + a * b * b + a * b * a + 4,
+    ),
+    Structure(
+        lambda a, b: arrays.ArrayContraction(arrays.ArrayElementwiseApplyFunc(
+            sp.Lambda(T, sp.sin(T) * T), _array(a, b)), (0, 1)),
+        lambda a, b: a * sp.sin(a) + 2 * sp.sin(2),
+    ),
+    Structure(
+        lambda a, b: arrays.ArrayContraction(arrays.ArrayTensorProduct(
+            arrays.OneArray(2, 2), arrays.ArrayAdd(arrays.ZeroArray(2, 2), _array(a, b))),
+            (0, 2), (1, 3)),
+        lambda a, b: a + b + a * b + 2,
     ),
 ]  # fmt: skip
 
@@ -330,6 +424,10 @@ NAMES: dict[str, Any] = {
         mpmath.harmonic(n) if m == 1 else mpmath.zeta(m) - mpmath.zeta(m, n + 1)
     ),
     "LambertW": mpmath.lambertw,
+    "Ynm": mpmath.spherharm,
+    "Znm": lambda n, m, theta, phi: (  # of an m below 0
+        mpmath.sqrt(2) * mpmath.im(mpmath.spherharm(n, m, theta, phi))
+    ),
     "erf2inv": lambda a, b: mpmath.erfinv(b + mpmath.erf(a)),
     "DiracDelta": lambda a: mpmath.mpf(0),
     "LeviCivita": lambda *k: int(sp.LeviCivita(*map(int, k))),
@@ -360,6 +458,7 @@ class _Exact:
             formula.xreplace(subs)
             .replace(sp.Product, _multiplied_out)
             .replace(sp.Sum, _added_up)
+            .replace(sp.Contains, lambda x, where: where.as_relational(x))
             .replace(
                 sp.betainc_regularized, lambda a, b, x, y: sp.betainc(a, b, x, y) / sp.beta(a, b)
             )
