@@ -186,3 +186,22 @@ def test_a_result_that_is_the_same_in_all_examples_before_a_loop_for_each() -> N
     for batch in (sg.vmap(f), sg.compile(sg.vmap(f))):
         found = batch(np.ones(3), rows, np.array([1, 2, 5]))
         np.testing.assert_array_equal(found, [rows[:, 2] * 2.0, rows[:, 1] * 3.0])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
+def test_steps_with_equal_loops_that_a_later_loop_reads(backend: str) -> None:
+    """The second derivative's inner loop is the same in all steps, and written down in each."""
+
+    def f(x: Any, q: Any) -> Any:
+        def inner(i: Any) -> Any:
+            return sg.fori_loop(0, 4, lambda j, c: c + q[i] - x * (j == 1), 0.0)
+
+        def outer(i: Any, c: Any) -> Any:
+            return c + np.where(x > q[i], x * inner(i), x * q[i] * inner(i))
+
+        return sg.fori_loop(0, 4, outer, 0.0)
+
+    q = np.array([0.3, -0.7, 1.2, 0.1])
+    with sg.backend(backend):
+        # Of each term x*(4*q - x) or q times that.
+        assert sg.hessian(f)(0.4, q) == pytest.approx(-2.0 * (3 + 1.2), rel=1e-14)
