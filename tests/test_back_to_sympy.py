@@ -215,6 +215,12 @@ def test_exact_numbers_come_back() -> None:
     assert _back(formula, {x: HALF}) == formula
 
 
+def test_exact_numbers_come_back_beside_a_set() -> None:
+    where = sp.Contains(x, sp.Interval.open(-1, sp.sin(2)))
+    found = _back(sp.Piecewise((sp.sqrt(sp.pi) * x, where), (x, True)), {x: HALF})
+    assert found == sp.Piecewise((sp.sqrt(sp.pi) * x, (x > -1) & (x < sp.sin(2))), (x, True))
+
+
 @pytest.mark.parametrize("value", [0.5 + 1j, np.complex128(2), np.array([1j, 2])])
 def test_complex_values_for_real_symbols(value: Any) -> None:
     """SymPy has taken conjugate(x) for x: of a complex value the result would be another."""

@@ -91,7 +91,7 @@ def _arguments_in(formula: Any, names: Sequence[Any]) -> list[Any]:
     while stack:
         e, depth = stack.pop()
         parts += 1
-        known = isinstance(e, (sp.Expr, Boolean, sp.Tuple, ExprCondPair))
+        known = isinstance(e, (sp.Expr, Boolean, sp.Set, sp.Tuple, ExprCondPair))
         if parts > WRITTEN or depth > DEPTH or not known:
             return []
         if e in plain:
