@@ -533,8 +533,12 @@ def test_series_take_what_the_other_methods_take() -> None:
     np.testing.assert_array_equal(by_class.y, by_name.y)
     with pytest.raises(UnsupportedError, match=r"the op Cholesky: .* method=\"DOP853\""):
         solve_ivp(lambda t, y: np.linalg.cholesky(y[0] * np.eye(2))[0], (0, 1), [1, 1], "Taylor")
+    looped = lambda t, y: sg.fori_loop(0, 3, lambda k, x: 0.5 * x, y)  # noqa: E731
+    found = solve_ivp(looped, (0, 1), [1], "Taylor", rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.y[0, -1], np.exp(1 / 8), rtol=1e-11)
+    halved = lambda y: sg.while_loop(lambda x: x[0] > 1, lambda x: 0.5 * x, y)  # noqa: E731
     with pytest.raises(UnsupportedError, match="loops"):
-        solve_ivp(lambda t, y: sg.fori_loop(0, 3, lambda k, x: 0.5 * x, y), (0, 1), [1], "Taylor")
+        solve_ivp(lambda t, y: halved(y), (0, 1), [1], "Taylor")
 
 
 def test_a_band_of_equations_written_one_by_one() -> None:
