@@ -42,13 +42,20 @@ def legalize(
     where there is a SIMD function for them. With ``portable`` functions of SciPy are expanded, too,
     where their record says how.
     """
+    settled: set[Node] = set()  # legal as they are: most of a graph, after the first round
+
+    def change(node: Node, operands: tuple[Node, ...]) -> Node:
+        if node in settled and operands == node.operands:
+            return node
+        made = _legal(node, operands, simd, portable, numbers or bool(node.shape))
+        if made is None:
+            made = remade(node, operands)
+            if made.op is node.op and made.operands == operands:
+                settled.add(made)
+        return made
+
     for _ in range(DEPTH):
-        expanded = rebuilt(
-            outputs,
-            lambda node, operands: _legal(
-                node, operands, simd, portable, numbers or bool(node.shape)
-            ),
-        )
+        expanded = rebuilt(outputs, change)
         if expanded == list(outputs):
             return expanded
         simplified = rewrite(expanded)
@@ -83,7 +90,7 @@ def _legal(
     if isinstance(lower, Composed) and not stays:
         value = as_node(lower.formula(*map(Traced, operands), **node.params))
         return _shaped(cast(value, node.dtype), node.shape)
-    if isinstance(lower, Instr) and {x.dtype.str[1:] for x in operands} == {"i8", "u8"}:
+    if isinstance(lower, Instr) and operands and _differ_in_sign(operands):
         return _shaped(_of_both_signs(node, operands), node.shape)
     if isinstance(lower, Cython) and node.dtype != np.float64:
         wide = tuple(cast(x, np.float64) for x in operands)
@@ -92,6 +99,11 @@ def _legal(
     if node.op.kind == "contract":
         return _matrix_form(node, operands)
     return simplest_assembly(node, operands)
+
+
+def _differ_in_sign(operands: tuple[Node, ...]) -> bool:
+    kinds = operands[0].dtype.kind in "iu" and {x.dtype.str[1:] for x in operands}
+    return kinds == {"i8", "u8"}
 
 
 def _of_both_signs(node: Node, operands: tuple[Node, ...]) -> Node:
