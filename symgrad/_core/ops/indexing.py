@@ -152,12 +152,14 @@ def basic_region(shape: Shape, index: Any) -> tuple[tuple[Any, ...], Shape] | No
 
     None if the index has arrays in it.
     """
-    items = index if isinstance(index, tuple) else (index,)
-    if any(_is_array(item) for item in items):
-        return None
+    items = list(index) if isinstance(index, tuple) else [index]
+    if len(items) != len(shape) or not all(type(x) is int or type(x) is slice for x in items):
+        if any(_is_array(item) for item in items):
+            return None
+        items = _expand(index, shape)
     region: list[Any] = []
     selected: list[Any] = []
-    for item in _expand(index, shape):
+    for item in items:
         axis = len(region)
         if item is None:
             selected.append(1)
