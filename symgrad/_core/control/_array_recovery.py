@@ -180,9 +180,8 @@ class _Kinds:
 
     def _shared(self, order: Sequence[Node]) -> set[Node]:
         """Return the numbers of kinds whose values have many users each."""
-        members, uses = Counter(self.of.values()), Counter[int]()
-        for node in order:
-            uses.update(self.of[x] for x in node.operands)
+        members = Counter(self.of.values())
+        uses = Counter(self.of[x] for node in order for x in node.operands)
         many = {kind for kind, count in members.items() if uses[kind] >= MANY * count}
         return {n for n in order if self.of[n] in many and isinstance(n.op, Map) and not n.shape}
 

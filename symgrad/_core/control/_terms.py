@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,11 +47,8 @@ class Sums:
 
     def __init__(self, order: Sequence[Node], outputs: Sequence[Node]) -> None:
         self._adds = {n: None for n in order if _is_sum(n)}
-        uses, by_sums = Counter(outputs), Counter[Node]()
-        for node in order:
-            uses.update(node.operands)
-            if node in self._adds:
-                by_sums.update(node.operands)
+        uses = Counter(chain(outputs, chain.from_iterable(n.operands for n in order)))
+        by_sums = Counter(chain.from_iterable(n.operands for n in self._adds))
         self._order, self._uses = order, uses
         #: Sums that nothing but one other sum reads.
         self._inner = {n for n in self._adds if uses[n] == by_sums[n] == 1}
