@@ -278,6 +278,8 @@ def _read_foreign(walk: Walk, value: Any, at: At) -> None:
                 _warn_of_left(kept, f"{at.name}()")
                 walk.visit(kept, at.within(f"{at.text}()", f"{at.name}()", fixed=FIXED))
         return
+    if hasattr(type(value), "__symgrad_version__"):  # whose names are symgrad's
+        return
     for key, x in attributes(value):
         if key.isidentifier() and _is_looked_into(x, module_of(type(value)), walk.packages):
             walk.visit(x, at.attribute(key, fixed=FIXED))

@@ -29,6 +29,8 @@ from .random import from_system
 class Version:
     """A module or a class with versions of some of its names."""
 
+    __symgrad_version__ = True
+
     def __init__(self, original: Any, **versions: Any) -> None:
         self._original = original
         self.__dict__.update(versions)

@@ -125,6 +125,8 @@ def _known(value: Any) -> Any:
 class Universal:
     """A universal function that also takes lists of traced values."""
 
+    __symgrad_version__ = True
+
     def __init__(self, ufunc: np.ufunc, why: str = "") -> None:
         self.ufunc, self.why = ufunc, why
         self.__name__ = ufunc.__name__
