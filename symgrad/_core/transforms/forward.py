@@ -83,18 +83,33 @@ def _by_length(ct: Node, length: Node) -> Any:
 
 
 def _goes_apart(ct: Node, length: Node) -> bool:
-    """Tell whether each element of a cotangent depends on none but its own length."""
+    """Tell whether each element of a cotangent depends on none but its own length.
+
+    It is made of the lengths by maps, or by maps of some of them, which go back to their places.
+    """
     r, inner = viewed(length), ct
     if not r.shape:
         return True
     while inner.op.kind == "view" and inner.shape == length.shape and inner.shape != r.shape:
         inner = inner.operands[0]
-    moving = {r}
+    picked: dict[Node, Any] = {r: None}  # by which indices, where it is some of them
     for x in topological([inner]):
-        if x is not r and not moving.isdisjoint(x.operands):
-            if x.op.kind != "map" or x.shape != r.shape:
-                return False
-            moving.add(x)
+        of = {picked[y] for y in x.operands if y in picked}
+        if x is r or not of:
+            continue
+        [(first, *indices), kind] = x.operands, x.op.kind
+        if kind == "map" and len(of) == 1:
+            [picked[x]] = of
+            whole = r.shape if picked[x] is None else picked[x][0]
+        elif kind == "gather" and picked.get(first, x) is None:
+            whole, picked[x] = x.shape, (x.shape, tuple(indices), x.params["at"], x.params["axes"])
+        elif kind == "scatter" and not x.op.over and of == {picked.get(first)}:
+            same = picked[first] == (first.shape, tuple(indices), x.params["at"], x.params["axes"])
+            whole, picked[x] = r.shape if same else (), None
+        else:
+            return False
+        if x.shape != whole:
+            return False
     return True
 
 
