@@ -96,7 +96,7 @@ def passes(made: Any) -> Iterator[tuple[str, str]]:
         lowered = lower(program)
         yield "emit", "\n; ----\n".join((lowered.text, *lowered.straight))
         yield "entry", write_entry(lowered, made.kinds)
-        yield "layout", made.layout.source()
+        yield "layout", attempt(made.layout.source)
     if len(program.steps) <= LONG:
         yield "source", attempt(program.source)
         yield "C", attempt(lambda: c_source(program))
