@@ -83,7 +83,9 @@ def _root_without_derivative(a: Any) -> Any:
 
 @_root_without_derivative.defjvp
 def _not_known(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    return _root_without_derivative(*primals), unknown(primals[0], tangents[0])
+    # By their sums: each element of the root is made of all of the matrix.
+    nowhere = unknown(np.sum(primals[0]), np.sum(tangents[0]))
+    return _root_without_derivative(*primals), np.broadcast_to(nowhere, primals[0].shape)
 
 
 def _root_or_symmetric(a: Any) -> Any:
