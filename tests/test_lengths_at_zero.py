@@ -157,7 +157,20 @@ def test_several_lengths_one_of_which_is_zero(joined: Callable[[Any], Any]) -> N
     np.testing.assert_allclose(sg.jacobian(sg.grad(f), mode="reverse")(x), want, atol=1e-14)
 
 
+@pytest.mark.parametrize(("f", "want"), [
+    (lambda r: np.sum(np.abs(np.fft.fft(r)) ** 2), 4.0),
+    (lambda r: np.sum(np.abs(np.fft.fft(r)) ** 2) + np.sum(np.cos(r)), 3.0),
+    (lambda r: np.sum(np.linalg.solve(np.diag([2.0, 4.0]), r) ** 2), 0.5),
+    (lambda r: np.linalg.solve(np.diag(np.stack([2.0, 1 + r[0] ** 2])), np.ones(2))[1], -2.0),
+])  # fmt: skip
+def test_lengths_that_a_routine_is_given(f: Callable[[Any], Any], want: float) -> None:
+    x = np.array([[0.0, 0.0], [0.3, 0.4]])
+    second = sg.hessian(lambda x: f(_lengths(x)))(x)
+    np.testing.assert_allclose(second[0, :, 0], want * np.eye(2), atol=1e-13)
+
+
 @pytest.mark.parametrize("kink", [
+    lambda r: np.sum(np.linalg.solve(np.array([[2.0, 1.0], [0.0, 3.0]]), r) ** 2),
     lambda r: r[0] * r[1], lambda r: np.sum(r) ** 2, np.prod, lambda r: np.sum(np.cumsum(r) ** 2),
 ])  # fmt: skip
 def test_kinks_of_several_lengths(kink: Callable[[Any], Any]) -> None:

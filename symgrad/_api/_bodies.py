@@ -17,7 +17,7 @@ import numpy as np
 
 from .._core.base.argument_checks import shown
 from .._core.base.broadcast import show
-from .._core.control import counted
+from .._core.control import without_counted_loops
 from .._core.graph import Literal, Node
 from .._core.trace import (
     Complex,
@@ -161,7 +161,7 @@ def jet_body(function: Callable[..., Any]) -> Callable[..., Any]:
             )
         (order,) = lengths
         nodes, tree, leaves = collect(opened.result)
-        nodes = counted(nodes)
+        nodes = without_counted_loops(nodes)
         carried = Series(nodes, opened.inputs, order)
         found: list[Node] = list(nodes)
         for k in range(1, order + 1):
@@ -198,7 +198,7 @@ def series_solution(
     """
     opened = Opened(slope, (t, y), {}, (0, 1), False, loops=False)
     nodes, _, _ = collect(opened.result)
-    nodes = counted(nodes)
+    nodes = without_counted_loops(nodes)
     _, *states = opened.inputs
     carried = Series(nodes, opened.inputs, order - 1)
     step = require_traced(unit, "the unit")

@@ -20,6 +20,7 @@ from sympy.tensor.array import NDimArray
 from .. import numpy as traced_numpy
 from .._core.base.argument_checks import as_items, shown
 from .._core.base.pickling import call_again
+from .._core.base.signals import tolerating
 from .._core.base.sizes import Size, as_expr
 from .._core.base.state import now
 from .._core.trace import DEEPEST, Pair
@@ -186,7 +187,7 @@ class Formula:
         self.__doc__ = "A formula."
         if _is_short(tree.leaves):
             # SymPy's printer recurs, and computes: inverses, for the sign of a product of matrices.
-            with contextlib.suppress(Exception):
+            with tolerating(Exception):
                 self.__doc__ = f"The formula {sp.sstr(expressions)[:200]}."
 
     def __call__(self, *values: Any, **named: Any) -> Any:

@@ -11,5 +11,5 @@ from ._fields import Branch, Loop, project, result
 from ._records import BRANCH, LOOP, RESULT, TAPE
 from ._reroll import rerolled
 from ._row_groups import all_of
-from ._unrolling import counted, straight
+from ._unrolling import straight, without_counted_loops
 from ._values import Values, by_elements

@@ -82,7 +82,7 @@ def lockstep(outputs: Sequence[Node]) -> list[Node]:
         for n in order:
             if n.op.kind in PROJECTIONS and n.operands[0] is node:
                 value, lifted = found[n.params["index"]]
-                # What is the same in all steps: a tape has the shape of one.
+                # A value that is the same in all steps: a tape has the shape of one.
                 shape = (size,) * (n.op.kind == "tape") + Traced(n).shape
                 swap[n] = value if lifted else as_node(np.broadcast_to(Traced(value), shape))
     return substitute(outputs, swap) if swap else list(outputs)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..base.state import now
-from ..graph import Node, bodies, topological
-from ..transforms.support import is_edgy
+from ..graph import Node, topological
+from ..transforms.support import has_edge
 
 #: Of what an operand is made of so many nodes are looked at.
 SOURCES = 64
@@ -24,16 +24,9 @@ def is_risky(x: Node) -> bool:
 def passes_edge(x: Node) -> bool:
     """Tell whether a value is computed by an op that has an infinite slope, or none, somewhere."""
     outside = now().edgy
-    return any(n in outside or _has_edge(n) for n in topological([x], limit=SOURCES))
+    return any(n in outside or has_edge(n) for n in topological([x], limit=SOURCES))
 
 
 def has_edges(outputs: Sequence[Node]) -> bool:
     """Tell whether a step has an op that is undefined somewhere, or has no slope there."""
-    return any(map(_has_edge, topological(outputs)))
-
-
-def _has_edge(n: Node) -> bool:
-    """Tell it of one op; a loop or a branch has an edge if one of its steps has."""
-    return any(has_edges(body.outputs) for body in bodies(n)) or (
-        n.op.kind == "map" and n.dtype.kind == "f" and is_edgy(n)
-    )
+    return any(map(has_edge, topological(outputs)))

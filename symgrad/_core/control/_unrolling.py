@@ -45,7 +45,7 @@ def straight(
     return _Writer(examples, rules=only is not None).written(outputs, only)
 
 
-def counted(outputs: Sequence[Node]) -> list[Node]:
+def without_counted_loops(outputs: Sequence[Node]) -> list[Node]:
     """Return ``outputs`` without the loops of a known number of steps, if these are few enough.
 
     Loops in which something is decided stay.

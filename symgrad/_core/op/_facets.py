@@ -264,7 +264,8 @@ class Zeros(Facet):
     ----------
     where:
         ``where(*masks)``: booleans, as those of the operands, of which None is everywhere; an
-        operand that is no real number is given itself, or None. None: nothing is known.
+        operand that is no real number is given itself, or None where its value does not count.
+        None: nothing is known.
     """
 
     where: Callable[..., Any] | None = None

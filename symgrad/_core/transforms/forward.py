@@ -36,30 +36,33 @@ def with_limits(outputs: Sequence[Node], kept: Iterable[Node]) -> list[Node]:
         form = Limit.of(node.op).form
         if form is None:
             return None
-        slope, still = _by_length(operands[0], operands[-1]), is_still(viewed(operands[-1]))
+        still = is_still(viewed(operands[-1]))
+        slope = _by_length(operands[0], operands[-1], still)
         found = form(*map(Traced, operands), slope=slope, still=still)
         return cast(as_node(found), node.dtype)
 
     return rebuilt(outputs, change, {x: x for x in kept})
 
 
-def _by_length(ct: Node, length: Node) -> Any:
+def _by_length(ct: Node, length: Node, still: bool) -> Any:
     """Return the derivative of each cotangent by its own length where that is 0; None: zero.
 
-    Factors that depend on r through a routine (a solution, say) count as constants, since what they
-    are multiplied by is 0. Where elements go apart, the derivative is that at 0, mostly a number.
-    Else the others keep their values, as in ``sum(cos(r))**2``: one along all lengths that are 0
-    is right if none has a part in another's derivative. If it does, that along weighted ones is
-    another, and there is none: ``r[0]*r[1]`` has no second derivative.
+    Where it is elementwise it is that at 0, mostly a number. Else the other lengths keep their
+    values, as in ``sum(cos(r))**2``: a derivative along all lengths that are 0 is right if none has
+    a part in another's. If one has, that along weighted lengths is another, and there is none:
+    ``r[0]*r[1]`` has no second derivative.
+
+    Of distances of points from each other (``still``), cotangents are elementwise beside results of
+    routines, such as solutions with a matrix of kernels, which then count as constants.
     """
     r = viewed(length)
-    factors = {x: fresh(x, "factor") for x in _factors(ct, r)}
+    factors = {x: fresh(x, "factor") for x in _factors(ct, r)} if still else {}
     [ct] = substitute([ct], factors)
     back = {new: x for x, new in factors.items()}
     lengths: Any = Traced(r)
-    apart, zeros = _goes_apart(ct, length), np.zeros_like(lengths)
+    elementwise, zeros = _is_elementwise(ct, length), np.zeros_like(lengths)
     # Those that are 0 have no derivative in it.
-    values = zeros if apart else np.where(lengths == 0, zeros, lengths)
+    values = zeros if elementwise else np.where(lengths == 0, zeros, lengths)
 
     def along(tangent: Any) -> Any:
         [pushed] = push_forward([ct], {r: as_node(tangent)})
@@ -69,27 +72,28 @@ def _by_length(ct: Node, length: Node) -> Any:
         [known] = substitute([known], {r: as_node(values)})
         return Traced(*substitute([known], back))
 
-    if apart:
+    if elementwise:
         return along(np.ones_like(lengths))
     zero = np.where(lengths == 0, 1.0, 0.0).astype(r.dtype)
     places: Any = np.reshape(Traced(Iota(dim_product(r.shape))), lengths.shape)
     weights = (1.0 / (1.0 + places)).astype(r.dtype)
-    slope, other = along(zero), along(zero * weights)
-    if slope is None:
-        return None
+    slope = along(zero)
+    if slope is None or not r.shape:
+        return slope
+    other = along(zero * weights)
     other = other / Traced(*substitute([length], {r: as_node(weights)}))
     near = np.sqrt(np.finfo(r.dtype).eps) * (np.abs(slope) + np.abs(other))
     return np.where(np.abs(slope - other) <= near, slope, np.nan)
 
 
-def _goes_apart(ct: Node, length: Node) -> bool:
+def _is_elementwise(ct: Node, length: Node) -> bool:
     """Tell whether each element of a cotangent depends on none but its own length.
 
     It is made of the lengths by maps, or by maps of some of them, which go back to their places.
     """
     r, inner = viewed(length), ct
     if not r.shape:
-        return True
+        return not any(r in topological([x]) for x in _factors(ct, r))
     while inner.op.kind == "view" and inner.shape == length.shape and inner.shape != r.shape:
         inner = inner.operands[0]
     picked: dict[Node, Any] = {r: None}  # by which indices, where it is some of them

@@ -57,17 +57,17 @@ def edges(order: Iterable[Node]) -> set[Node]:
     """Return the real maps and loops whose derivatives may be infinite, and all behind them."""
     found: set[Node] = set()
     for node in order:
-        if not found.isdisjoint(node.operands) or _begins(node):
+        if not found.isdisjoint(node.operands) or has_edge(node):
             found.add(node)
     return found
 
 
-def _begins(node: Node) -> bool:
+def has_edge(node: Node) -> bool:
     """Tell whether a derivative of a map may be infinite, or one of a loop's or branch's steps."""
     if isinstance(node.op, Map):
         return node.dtype.kind == "f" and is_edgy(node)
     return isinstance(node.op, Bodied) and any(
-        _begins(x) for body in bodies(node) for x in topological(body.outputs)
+        has_edge(x) for body in bodies(node) for x in topological(body.outputs)
     )
 
 
@@ -316,7 +316,7 @@ class Support:
             x = stack.pop()
             if x in seen or x in self._tame:
                 continue
-            if x in self._edges or _begins(x):
+            if x in self._edges or has_edge(x):
                 return True
             seen.add(x)
             if x not in self._graph:
