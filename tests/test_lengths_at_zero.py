@@ -16,6 +16,19 @@ import symgrad.numpy as snp
 POINTS = np.array([[0.0, 0.0], [1.0, 2.0], [0.0, 0.0]])
 
 
+def _forward(f: Any) -> Any:
+    return sg.jacobian(f, mode="forward")
+
+
+#: All ways to second derivatives by an array.
+WAYS: list[Callable[[Any], Any]] = [
+    sg.hessian,
+    lambda f: sg.jacobian(sg.grad(f), mode="reverse"),
+    lambda f: _forward(_forward(f)),
+    lambda f: sg.jacobian(_forward(f), mode="reverse"),
+]
+
+
 def test_second_derivatives_keep_their_digits() -> None:
     """They are ``y**2/r**3``, and the third ``-3*x*y**2/r**5``."""
     second = sg.grad(sg.grad(np.hypot))
@@ -108,19 +121,21 @@ def test_kernels_at_equal_points(name: str) -> None:
     want = np.stack([-slope, 2 * slope, -slope])
     np.testing.assert_allclose(sg.grad(total, 1)(1.0, POINTS), want, rtol=1e-12)
     # Points 0 and 2 are equal: -3*2*I by both of them, +3*2*I in turn.
-    second = sg.hessian(total, 1)(1.0, POINTS)
-    np.testing.assert_allclose(second[0, :, 2], 6 * np.eye(2), atol=1e-12)
+    for way in WAYS:
+        second = way(lambda x: total(1.0, x))(POINTS)
+        np.testing.assert_allclose(second[0, :, 2], 6 * np.eye(2), atol=1e-12)
 
 
-def test_hessians_of_smooth_functions_at_zero() -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_hessians_of_smooth_functions_at_zero(way: Callable[[Any], Any]) -> None:
     z = np.zeros(3)
-    np.testing.assert_allclose(sg.hessian(lambda x: np.cos(np.linalg.norm(x)))(z), -np.eye(3))
+    np.testing.assert_allclose(way(lambda x: np.cos(np.linalg.norm(x)))(z), -np.eye(3))
 
     def corner(w: Any) -> Any:
         return Rotation.from_rotvec(w).as_matrix()[0, 0]
 
-    np.testing.assert_allclose(sg.hessian(corner)(z), np.diag([0.0, -1, -1]), atol=1e-15)
-    angle = sg.hessian(lambda w: Rotation.from_rotvec(w).magnitude() ** 2)(z)
+    np.testing.assert_allclose(way(corner)(z), np.diag([0.0, -1, -1]), atol=1e-15)
+    angle = way(lambda w: Rotation.from_rotvec(w).magnitude() ** 2)(z)
     np.testing.assert_allclose(angle, 2 * np.eye(3))
 
     def matern(x: Any, y: Any) -> Any:
@@ -128,7 +143,7 @@ def test_hessians_of_smooth_functions_at_zero() -> None:
         return (1 + r + r**2 / 3) * np.exp(-r)
 
     y = np.array([1.0, 2.0])
-    np.testing.assert_allclose(sg.hessian(matern)(y, y), -5 / 3 * np.eye(2))
+    np.testing.assert_allclose(way(lambda x: matern(x, y))(y), -5 / 3 * np.eye(2))
     np.testing.assert_allclose(sg.jacobian(sg.grad(matern), 1)(y, y), 5 / 3 * np.eye(2))
 
 
@@ -153,8 +168,8 @@ def test_several_lengths_one_of_which_is_zero(joined: Callable[[Any], Any]) -> N
     along, across = 2 * (s * s - c * c), -2 * c * s / 0.5  # of cos(r)**2
     want[1, :, 1] = along * np.outer(u, u) + across * (np.eye(2) - np.outer(u, u))
     f = lambda x: joined(np.cos(_lengths(x)))  # noqa: E731
-    np.testing.assert_allclose(sg.hessian(f)(x), want, atol=1e-14)
-    np.testing.assert_allclose(sg.jacobian(sg.grad(f), mode="reverse")(x), want, atol=1e-14)
+    for way in WAYS:
+        np.testing.assert_allclose(way(f)(x), want, atol=1e-14)
 
 
 @pytest.mark.parametrize(("f", "want"), [
@@ -165,8 +180,9 @@ def test_several_lengths_one_of_which_is_zero(joined: Callable[[Any], Any]) -> N
 ])  # fmt: skip
 def test_lengths_that_a_routine_is_given(f: Callable[[Any], Any], want: float) -> None:
     x = np.array([[0.0, 0.0], [0.3, 0.4]])
-    second = sg.hessian(lambda x: f(_lengths(x)))(x)
-    np.testing.assert_allclose(second[0, :, 0], want * np.eye(2), atol=1e-13)
+    for way in WAYS:
+        second = way(lambda x: f(_lengths(x)))(x)
+        np.testing.assert_allclose(second[0, :, 0], want * np.eye(2), atol=1e-13)
 
 
 @pytest.mark.parametrize("kink", [
@@ -175,20 +191,42 @@ def test_lengths_that_a_routine_is_given(f: Callable[[Any], Any], want: float) -
 ])  # fmt: skip
 def test_kinks_of_several_lengths(kink: Callable[[Any], Any]) -> None:
     """Each slope is 0 where all lengths are, and none has a second derivative."""
-    second = sg.hessian(lambda x: kink(_lengths(x)))(np.zeros((2, 2)))
-    assert np.isnan(np.diag(second.reshape(4, 4))).all()
+    for way in WAYS:
+        second = way(lambda x: kink(_lengths(x)))(np.zeros((2, 2)))
+        assert np.isnan(np.diag(second.reshape(4, 4))).all()
 
 
 def test_a_length_has_no_second_derivative_at_zero() -> None:
     for f in (np.linalg.norm, lambda x: np.exp(-np.sqrt(x @ x)), lambda x: np.hypot(x[0], x[1])):
-        assert np.isnan(np.diag(sg.hessian(f)(np.zeros(2)))).all()
-        assert np.isnan(np.diag(sg.jacobian(sg.grad(f), mode="reverse")(np.zeros(2)))).all()
+        for way in WAYS:
+            assert np.isnan(np.diag(way(f)(np.zeros(2)))).all()
     # Distances of points from themselves are 0 for good.
     x = POINTS[:2]
     second = sg.hessian(lambda x: np.sum(np.exp(-np.sqrt(_distances(x)))))(x)
     assert np.isfinite(second).all()
 
 
-def test_forward_mode_of_forward_mode_is_not_known() -> None:
-    inner = sg.jacobian(lambda x: np.cos(np.linalg.norm(x)), mode="forward")
-    assert np.isnan(sg.jacobian(inner, mode="forward")(np.zeros(2))).all()
+@pytest.mark.parametrize("way", WAYS)
+def test_products_with_a_length_have_no_second_derivative_at_zero(way: Any) -> None:
+    """``x*r`` has the slope 0 there, and ``r`` is its derivative by ``x``, a kink."""
+    for f in (
+        lambda x: x[0] * np.linalg.norm(x),
+        lambda x: np.sin(x[0]) * np.exp(-np.sqrt(x @ x)),
+        lambda x: x[0] / (1 + np.hypot(x[0], x[1])),
+    ):
+        assert np.isnan(way(f)(np.zeros(2))[0]).all()
+        assert np.isfinite(way(f)(np.array([0.3, 0.4]))).all()
+    smooth = way(lambda x: x[0] * np.cos(np.linalg.norm(x)) + x[0] * x[1] ** 2)
+    np.testing.assert_array_equal(smooth(np.zeros(2)), 0.0)
+    # Of the other lengths too: exp(-r) by one of which is 0.
+    second = way(lambda x: np.exp(-np.sum(_lengths(x))))(np.array([[0.0, 0.0], [0.3, 0.4]]))
+    assert np.isnan(second[1, :, 0]).all()
+    assert np.isfinite(second[1, :, 1]).all()
+
+
+def test_derivatives_of_high_order_keep_their_shapes() -> None:
+    """A mask of zeros that is a number stands for all elements of an array."""
+    f: Any = lambda x: np.cos(np.linalg.norm(x))  # noqa: E731
+    for _ in range(5):
+        f = sg.grad(lambda x, f=f: np.sum(f(x)))
+    np.testing.assert_allclose(f(np.array([0.5])), -np.sin(0.5), rtol=1e-9)

@@ -228,19 +228,27 @@ class Recurrence(Facet):
 
 @dataclass(frozen=True)
 class Limit(Facet):
-    """Of a first derivative ``ct*f``, 0 where its last operand r is 0: its form there.
+    """Of a first derivative, 0 where its last operand, a length r, is 0: what it is near there.
 
     Parameters
     ----------
     form:
-        ``form(*operands, slope, still)``: what further derivatives are those of. ``slope`` is the
-        derivative of the first operand by r, None: zero; ``still``: whether r may be 0 for good.
-    tangent:
-        Whether it is the factor ``f`` of a tangent, the first operand.
+        Of a cotangent ``ct*f``: ``form(*operands, slope, still)``, of which further derivatives
+        are. ``slope`` is the derivative of the first operand by r, None: zero; ``still``: whether
+        r may be 0 for good.
+    beside:
+        Of the factor ``u = x/r`` of a tangent, with operands ``u, x, size, r``, of which ``size``
+        is 0 where all parts are: ``beside(*operands, still)``, which is ``u`` where what is made
+        of it has no second derivative.
     """
 
     form: Callable[..., Any] | None = None
-    tangent: bool = False
+    beside: Callable[..., Any] | None = None
+
+    @property
+    def of_lengths(self) -> bool:
+        """Whether anything is known."""
+        return self.form is not None or self.beside is not None
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def _over_limit(ct: Any, r: Any, slope: Any, still: bool) -> Any:
     return np.where(r == 0, 0.5 * _limit(ct, slope, still), ct * half_over(r))
 
 
-def _turn_limit(u: Any, size: Any, r: Any, slope: Any, still: bool) -> Any:
+def _turn_beside(u: Any, x: Any, size: Any, r: Any, still: bool) -> Any:
     # The root of 0 is 0, and its derivative times 0 is nan.
     return u if still else np.where(size == 0, np.sqrt(r), u)
 
@@ -134,14 +134,15 @@ OVER_LENGTH: Op = define(
 
 
 TURN: Op = define(
-    Map("Turn", evaluate=_spread, domain=(Real, NonZero, NonZero),
-        sympy=lambda u, size, r: u,
-        rule=Partials(lambda y, u, size, r: (1, None, None))),
-    Code(Composed(_spread), source=lambda u, size, r: f"np.broadcast_arrays({u}, {size}, {r})[0]"),
+    Map("Turn", evaluate=_spread, domain=(Real, Real, NonZero, NonZero),
+        sympy=lambda u, x, size, r: u,
+        rule=Partials(lambda y, u, x, size, r: (1, None, None, None))),
+    Code(Composed(_spread),
+        source=lambda u, x, size, r: f"np.broadcast_arrays({u}, {x}, {size}, {r})[0]"),
     Evidence(samples=(0.5, 3)),
-    Words("The derivative u of a length r by its part, in tangents.",
-        convention="it is 0 at 0, where size is 0 and its own derivative nan"),
-    Limit(_turn_limit, tangent=True),
+    Words("The derivative u = x/r of a length r by its part x, in tangents.",
+        convention="it is 0 at 0, where size is 0"),
+    Limit(beside=_turn_beside),
 )  # fmt: skip
 
 

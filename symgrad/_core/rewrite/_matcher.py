@@ -355,8 +355,8 @@ def along(node: Node, operands: tuple[Node, ...], directions: Callable[[], tuple
         return [bind(ct, u, Traced(x), size(), Traced(node)) for x, u in pairs]
 
     def push(tangents: Sequence[Any]) -> Any:
-        turn = registry.ops["Turn"]
-        return _summed(tangents, [turn(u, size(), Traced(node)) for u in directions()])
+        turn, pairs = registry.ops["Turn"], zip(operands, directions(), strict=True)
+        return _summed(tangents, [turn(u, Traced(x), size(), Traced(node)) for x, u in pairs])
 
     return Way(operands, pull, push)
 
@@ -367,7 +367,8 @@ def over(node: Node, square: Node) -> Way:
     ops = registry.ops
 
     def push(tangents: Sequence[Any]) -> Any:
-        return tangents[0] * ops["Turn"](np.where(r == 0, 0.0, 0.5 / r), r, r)
+        half = np.full_like(r, 0.5)
+        return tangents[0] * ops["Turn"](np.where(r == 0, 0.0, 0.5 / r), half, r, r)
 
     return Way((square,), lambda ct: [ops["OverLength"](ct, r)], push)
 

@@ -112,15 +112,17 @@ def _length_of_array(node: Node, barred: Collection[Node]) -> Way | None:
         found = np.where(_restored(r == 0, x, axes), 0.0, found)
         return found if count is None else found / Traced(count), _restored(r, x, axes)
 
-    def push(tangents: Sequence[Any]) -> Any:
-        along = OPS["Turn"](*slopes(), _restored(Traced(node), x, axes))
-        return np.reshape(np.sum(tangents[0] * along, axis=axes), Traced(node).shape)
-
-    def pull(ct: Any) -> Sequence[Any]:
+    def parts() -> tuple[Any, Any, Any, Any]:
         found, size = slopes()
         part = Traced(x) if count is None else np.divide(Traced(x), Traced(count))
-        length = _restored(Traced(node), x, axes)
-        return [OPS["Along"](_restored(ct, x, axes), found, part, size, length)]
+        return found, part, size, _restored(Traced(node), x, axes)
+
+    def push(tangents: Sequence[Any]) -> Any:
+        total = np.sum(tangents[0] * OPS["Turn"](*parts()), axis=axes)
+        return np.reshape(total, Traced(node).shape)
+
+    def pull(ct: Any) -> Sequence[Any]:
+        return [OPS["Along"](_restored(ct, x, axes), *parts())]
 
     return Way((x,), pull, push, elementwise=False, support=lambda mask: [_restored(mask, x, axes)])
 

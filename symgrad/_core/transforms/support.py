@@ -137,7 +137,10 @@ class Support:
         where = self._where(derivative) if node in self._edges else EVERYWHERE
         if where is EVERYWHERE:
             return products
-        masks = [Traced(where)] * len(products) if spread is None else spread(Traced(where))
+        if spread is None:
+            masks: Sequence[Any] = [Traced(where)] * len(products)
+        else:
+            masks = spread(np.broadcast_to(Traced(where), Traced(derivative).shape))
         return [
             x if mask is None else held(x, as_node(mask))
             for x, mask in zip(products, masks, strict=True)
