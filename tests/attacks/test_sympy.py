@@ -61,7 +61,7 @@ TWO: list[tuple[Any, tuple[float, float], tuple[float, float]]] = [
     (lambda a, b: sp.besselk(1, a) + b, (0.3, 2), (-2, 2)),
     (lambda a, b: sp.expint(2, a) - b, (0.3, 3), (-2, 2)),
     (lambda a, b: sp.jn(1, a) + sp.yn(2, b), (0.5, 3), (0.5, 3)),
-    (lambda a, b: sp.polylog(3, a) * b, (-0.9, 0.9), (-2, 2)),
+    (lambda a, b: _polylog(3, a) * b, (-0.9, 0.9), (-2, 2)),
     (lambda a, b: sp.hyper([1, sp.Rational(1, 2)], [2], a) + b, (-0.7, 0.7), (-2, 2)),
     (lambda a, b: sp.hyper([sp.Rational(1, 2)], [2], a) * b, (-1, 1), (-2, 2)),
     (lambda a, b: sp.elliptic_f(a, b), (-1, 1), (-0.5, 0.5)),
@@ -108,8 +108,8 @@ TWO: list[tuple[Any, tuple[float, float], tuple[float, float]]] = [
     (lambda a, b: sp.zeta(a) + sp.dirichlet_eta(b), (0.2, 0.8), (-2.3, -1.2)),
     (sp.harmonic, (0.3, 4), (1.5, 3)), (sp.uppergamma, (0.3, 1.7), (0.3, 3)),
     (lambda a, b: sp.uppergamma(-sp.Rational(3, 2), a) + sp.uppergamma(-1, b), (0.3, 3), (0.3, 3)),
-    (lambda a, b: sp.polylog(2, a) - sp.polylog(-2, b), (-3, 0.9), (-3, 0.8)),
-    (lambda a, b: sp.polylog(4, a) + sp.polylog(1, b), (-4, -1.1), (-2, 0.8)),
+    (lambda a, b: _polylog(2, a) - _polylog(-2, b), (-3, 0.9), (-3, 0.8)),
+    (lambda a, b: _polylog(4, a) + _polylog(1, b), (-4, -1.1), (-2, 0.8)),
     (lambda a, b: sp.hyper([a], [b], sp.Rational(2, 3)), (0.5, 2), (0.5, 3)),
     (lambda a, b: sp.hyper([a, 1], [b], -sp.Rational(1, 3)), (0.5, 2), (0.5, 3)),
     (lambda a, b: sp.hyper([a], [], b), (-2, 2), (-2, 0.8)),
@@ -337,6 +337,11 @@ CONTRACTIONS = [
 def _derivative_at(a: Any, b: Any) -> Any:
     own = sp.Dummy("t")  # SymPy does not substitute for a name that is bound in the formula, too
     return sp.Subs(sp.Derivative(sp.sin(own * b) * own, own), own, a)
+
+
+def _polylog(order: int, z: Any) -> Any:
+    """Return the polylogarithm as it is written: SymPy simplifies z for minutes, to see if it is 1."""
+    return sp.polylog(order, z, evaluate=False)
 
 
 def _within(e: Any, interval: tuple[float, float]) -> Any:
