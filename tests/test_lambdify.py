@@ -215,11 +215,54 @@ def test_it_is_ready_for_all_else() -> None:
         (lambda: sg.lambdify([(x, y)], x)((1.0,)), "is 2 values, not 1"),
         (lambda: sg.lambdify([(x, y)], x)(1.0), "is 2 values, not 1.0"),
         (lambda: sg.lambdify([sp.Matrix([x, y])], x)(np.ones(3)), "has shape"),
+        (lambda: sg.lambdify([(x, y)], x)({"x": 1.0, "y": 2.0}), "is 2 values, not a dict"),
+        (lambda: sg.lambdify([(x, y)], x)({1.0, 2.0}), "is 2 values, not a set"),
+        (lambda: sg.lambdify(x, x, 3), "names and dicts, not 3"),
+        (lambda: sg.lambdify(x, sp.sin(x), {"sin": 3}), "function sin, .* the number 3"),
+        (lambda: sg.lambdify(x, sp.sin), "the class sin: apply it"),
+        (lambda: sg.lambdify(x, sp.MatrixSymbol("M", 2, 2)[0, 1] + x), "no arguments: M;"),
+        (lambda: sg.lambdify(x, sp.Sum(sp.IndexedBase("A")[i], (i, 0, x))), "no arguments: A;"),
     ],
 )  # fmt: skip
 def test_errors(call: Any, message: str) -> None:
     with pytest.raises((ArgumentError, ShapeError, UnsupportedError), match=message):
         call()
+
+
+def test_arrays_of_sympys_that_can_be_changed() -> None:
+    """They are no formulas of SymPy's, and hold Python's numbers."""
+    successor = implemented_function("successor", lambda v: v + 1)
+    for kind in (sp.MutableDenseNDimArray, sp.MutableSparseNDimArray):
+        formulas = kind([[[x, 1], [2.5, sp.sqrt(x) + successor(x)]]])
+        found = sg.lambdify([x], formulas, {"sqrt": np.cbrt})(8.0)
+        np.testing.assert_allclose(found, [[[8, 1], [2.5, 11]]], rtol=1e-15)
+
+
+def test_elements_of_arrays_with_further_axes() -> None:
+    """``IndexedBase`` has NumPy's elements, from the first axis on, as lambdify's functions."""
+    a, b = sp.IndexedBase("a"), sp.IndexedBase("b", shape=(n, 2))
+    u = np.arange(24.0).reshape(4, 2, 3)
+    for formula in (a[0], a[1, 0] * x, sp.Sum(a[i] * x, (i, 0, n - 1))):
+        f, g = (read([a, n, x], formula) for read in (sg.lambdify, sp.lambdify))
+        np.testing.assert_array_equal(f(u, 4, 0.5), g(u, 4, 0.5))
+        np.testing.assert_array_equal(sg.compile(f)(u, 4, 0.5), g(u, 4, 0.5))
+    column = sp.Sum(b[i, 1], (i, 0, n - 1))
+    for names in ([b], ["b"]):  # n is the length of b
+        np.testing.assert_array_equal(sg.lambdify(names, column)(u), u[:, 1].sum(0))
+    with pytest.raises(ShapeError, match="has shape"):
+        sg.lambdify([b], column)(np.ones((4, 3, 2)))
+
+
+def test_indices_and_limits_are_integers() -> None:
+    a = sp.IndexedBase("a")
+    element = sg.lambdify([a, x], a[x / 2])
+    assert element(np.arange(3.0), 4.0) == 2.0
+    total = sg.lambdify([a, x], sp.Sum(a[i], (i, 0, x)))
+    for bad in (1.5, np.nan, np.inf):
+        with pytest.raises(ArgumentError, match=rf"index of an array is {bad / 2}: integers"):
+            element(np.arange(3.0), bad)
+        with pytest.raises(ArgumentError, match=rf"over i is {bad}: integers"):
+            total(np.arange(3.0), bad)
 
 
 def test_calls_compare_no_nested_formulas() -> None:

@@ -1,6 +1,7 @@
 """Formulas of arrays and matrices, by NumPy's: products by BLAS, inverses of products by solving.
 
-The last axes of a value are those of the formula; axes before them are of arrays of matrices.
+The last axes of a value are those of the formula; axes before them are of arrays of matrices. Of
+an ``IndexedBase`` it is the first ones: its elements are NumPy's, as lambdify has them.
 """
 
 from __future__ import annotations
@@ -34,17 +35,21 @@ from sympy.tensor.array.expressions import (
 
 from .. import numpy as traced_numpy
 from .._core.trace.formula import Form, Meaning, Part, raised
-from ..errors import UnsupportedError
+from ..errors import ArgumentError, UnsupportedError
 from ._builder import INDEX, FormulaBuilder
 
 # ---------------------------------------------------------------- elements
 
 
-def _indexed(indices: Callable[[Any], Sequence[Any]], base: Callable[[Any], Any]) -> Form:
+def _indexed(
+    indices: Callable[[Any], Sequence[Any]],
+    base: Callable[[Any], Any],
+    element: Callable[..., Any],
+) -> Form:
     """Return the form of an element: the array, and where it is."""
 
     def emit(builder: FormulaBuilder, e: Any, slots: list[int]) -> int:
-        return builder.step(_element, *slots)
+        return builder.step(element, *slots)
 
     return Form(emit, lambda e: [base(e), *(Part(i, INDEX) for i in indices(e))])
 
@@ -53,9 +58,15 @@ def _element(array: Any, *place: Any) -> Any:
     return array[(..., *map(_as_place, place))]
 
 
+def _first_element(array: Any, *place: Any) -> Any:
+    return array[tuple(map(_as_place, place))]
+
+
 def _as_place(i: Any) -> Any:
     """Return an index as an integer: a formula of integers may come to a float, ``n/2``."""
     if isinstance(i, float):
+        if not i.is_integer():
+            raise ArgumentError(f"an index of an array is {i}: integers")
         return int(i)
     return i.astype(np.int64) if getattr(getattr(i, "dtype", None), "kind", "") == "f" else i
 
@@ -365,9 +376,9 @@ def _reshaped(array: Any, *shape_and_rank: Any) -> Any:
 
 
 ARRAYS: dict[Any, Meaning] = {
-    sp.Indexed: _indexed(lambda e: e.indices, lambda e: e.base),
-    MatrixElement: _indexed(lambda e: e.args[1:], lambda e: e.parent),
-    ArrayElement: _indexed(lambda e: e.indices, lambda e: e.name),
+    sp.Indexed: _indexed(lambda e: e.indices, lambda e: e.base, _first_element),
+    MatrixElement: _indexed(lambda e: e.args[1:], lambda e: e.parent, _element),
+    ArrayElement: _indexed(lambda e: e.indices, lambda e: e.name, _element),
     sp.MatrixSlice: Form(lambda b, e, s: b.step(_sliced, *s), _slice_parts),
     sp.MatMul: Form(_matrix_product, _factor_parts),
     sp.MatAdd: _added, sp.Inverse: Form(lambda b, e, s: b.step(np.linalg.inv, s[0])),

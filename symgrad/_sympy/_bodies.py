@@ -51,7 +51,7 @@ def _loop(builder: FormulaBuilder, e: Any, limits: Sequence[Any], product: bool)
 def _end(value: Any, index: str) -> Any:
     """Return a limit of a loop as an integer."""
     if isinstance(value, (float, np.floating)):
-        if value != int(value):
+        if not value.is_integer():
             raise ArgumentError(f"a limit of the sum or product over {index} is {value}: integers")
         return int(value)
     dtype = getattr(value, "dtype", None)

@@ -31,6 +31,16 @@ NOTHING: Mapping[str, Any] = {}
 NESTED = 40
 
 
+def axes_of(array: Any) -> range:
+    """Return where the axes of a name that stands for an array are in its values.
+
+    Axes in front of a matrix's are of arrays of matrices, as NumPy stacks them. An
+    ``IndexedBase`` is indexed as NumPy's arrays are, from the first axis on.
+    """
+    count = len(array.shape or ())
+    return range(count) if isinstance(array, sp.IndexedBase) else range(-count, 0)
+
+
 class FormulaBuilder(Builder):
     """Writes the tape of a user's formula.
 
@@ -63,10 +73,10 @@ class FormulaBuilder(Builder):
         self._named = {a: k for k, a in enumerate(arguments) if isinstance(a, str)}
         self._deferred = {a.name: k for a, k in self.arguments.items() if isinstance(a, DEFERRED)}
         self._sizes = {
-            size: (k, axis - len(a.shape))
+            size: (k, axis)
             for a, k in self.arguments.items()
             if isinstance(a, (*WHOLE, MatrixExpr)) and a.shape
-            for axis, size in enumerate(a.shape)
+            for axis, size in zip(axes_of(a), a.shape, strict=True)
             if isinstance(size, sp.Symbol)
         }
 
@@ -123,9 +133,9 @@ class FormulaBuilder(Builder):
             self.kinds.add(type(e))
             self._sizes.update(
                 {
-                    size: (slot, axis - len(e.shape))
-                    for axis, size in enumerate((isinstance(e, WHOLE) and e.shape) or ())
-                    if isinstance(size, sp.Symbol)
+                    size: (slot, axis)
+                    for axis in (axes_of(e) if isinstance(e, WHOLE) else ())
+                    if isinstance(size := e.shape[axis], sp.Symbol)
                 }
             )
             return self.bound(slot, mode)
@@ -140,7 +150,8 @@ class FormulaBuilder(Builder):
         if base in self._deferred and place[:-1].isdecimal():
             return self.step(operator.getitem, self._deferred[base], static=(int(place[:-1]),))
         self.missing.setdefault(name, e)
-        return self.constant(float("nan"))
+        # An array has elements: it is no constant, of which they would be computed here.
+        return self._slot(None, False) if isinstance(e, WHOLE) else self.constant(float("nan"))
 
     def _given(self, e: Any) -> Callable[..., Any] | None:
         """Return the function that the user gives for a function of the formula."""
@@ -148,6 +159,10 @@ class FormulaBuilder(Builder):
             return None
         name = str(e.func) if isinstance(e, AppliedUndef) else type(e).__name__
         found = self.functions.get(name)
+        if isinstance(found, Number) and not isinstance(e, AppliedUndef):
+            raise ArgumentError(
+                f"the formula has the function {name}, for which modules= has the number {found}"
+            )
         return found if callable(found) else None
 
     def bound(self, slot: int, mode: Any) -> int:

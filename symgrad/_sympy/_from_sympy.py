@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import inspect
 import keyword
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from numbers import Number
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -29,7 +30,7 @@ from .._symbolic import refuse_large_numbers
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from ._arrays import ARRAYS
 from ._bodies import BODIES
-from ._builder import DEFERRED, WHOLE, FormulaBuilder, names_of
+from ._builder import DEFERRED, WHOLE, FormulaBuilder, axes_of, names_of
 from ._formula_node import recalled
 from ._functions import FUNCTIONS
 from ._sums import WIDE_SUM
@@ -233,14 +234,17 @@ _MADE: WeakKeyDictionary[Formula, _Made] = WeakKeyDictionary()
 def _names_in(given: Any) -> list[Any]:
     """Return the names in an argument: itself, or those of a tuple, list or matrix."""
     if isinstance(given, (sp.MatrixBase, NDimArray)):
-        return [name for part in _flattened(given) for name in _names_in(part)]
+        return [name for part in elements_of(given) for name in _names_in(part)]
     if isinstance(given, (tuple, list, sp.Tuple)):
         return [name for part in given for name in _names_in(part)]
     return [given]
 
 
-def _flattened(given: Any) -> list[Any]:
-    return list(given.flat()) if isinstance(given, sp.MatrixBase) else list(sp.flatten(given))
+def elements_of(given: Any) -> list[Any]:
+    """Return the elements of a matrix or array; of some arrays they are Python's numbers."""
+    if isinstance(given, sp.MatrixBase):
+        return list(given.flat())
+    return [sp.sympify(e) for e in sp.flatten(given)]
 
 
 def _read(given: Any, value: Any) -> list[Any]:
@@ -252,12 +256,14 @@ def _read(given: Any, value: Any) -> list[Any]:
         if not column and np.shape(array) != shape:
             raise ShapeError(f"{given} has shape {shape}, and the value has {np.shape(array)}")
         flat = np.reshape(array, (-1,))
-        return [x for k, part in enumerate(_flattened(given)) for x in _read(part, flat[k])]
+        return [x for k, part in enumerate(elements_of(given)) for x in _read(part, flat[k])]
     if isinstance(given, (tuple, list, sp.Tuple)):
         try:
-            count = len(value)
+            count = -1 if isinstance(value, (Mapping, AbstractSet)) else len(value)
         except TypeError:
-            raise ArgumentError(f"{given} is {len(given)} values, not {shown(value)}") from None
+            count = -1
+        if count < 0:
+            raise ArgumentError(f"{given} is {len(given)} values, not {shown(value)}")
         if count != len(given):
             raise ArgumentError(f"{given} is {len(given)} values, not {count}")
         return [x for k, part in enumerate(given) for x in _read(part, value[k])]
@@ -308,8 +314,8 @@ def _as_array(name: Any, value: Any) -> Any:
             f"{name} has shape ({', '.join(map(str, shape))}), and the value has {array.shape}"
             + (": write x[:, None] for a column" if len(shape) == 2 else "")
         )
-    for wanted, size in zip(shape, array.shape[len(array.shape) - len(shape) :], strict=True):
-        if getattr(wanted, "is_Integer", False) and size != int(wanted):
+    for wanted, axis in zip(shape, axes_of(name), strict=True):
+        if getattr(wanted, "is_Integer", False) and array.shape[axis] != int(wanted):
             raise ShapeError(
                 f"{name} has shape ({', '.join(map(str, shape))}), and the value has {array.shape}"
             )
@@ -384,7 +390,10 @@ def _tree_of(expressions: Any, caller: str, depth: int = 0) -> _Node:
         with contextlib.suppress(sp.SympifyError, TypeError, RecursionError):
             found = as_expr(expressions)
     if found is None:
-        raise ArgumentError(f"{caller} takes SymPy expressions, not {type(expressions).__name__}")
+        said = type(expressions).__name__
+        if isinstance(expressions, type):
+            said = f"the class {expressions.__name__}: apply it to arguments"
+        raise ArgumentError(f"{caller} takes SymPy expressions, not {said}")
     return _Node([found], lambda values: values[0])
 
 
@@ -428,7 +437,7 @@ def _array_of(expressions: Any) -> _Node:
         stack = np.stack(np.broadcast_arrays(*values))
         return np.reshape(stack, (*shape, *stack.shape[1:]))
 
-    return _Node(_flattened(expressions), pack)
+    return _Node(elements_of(expressions), pack)
 
 
 def _program(

@@ -17,7 +17,7 @@ from sympy.tensor.array import NDimArray
 from .._core.base.argument_checks import as_flag, shown
 from .._core.base.scipy_names import special
 from ..errors import ArgumentError, UnsupportedError
-from ._from_sympy import Formula, is_name
+from ._from_sympy import Formula, elements_of, is_name
 
 #: Modules whose functions are those of symgrad's programs.
 _SAME = {"numpy": np, "scipy": special, "math": math, "numexpr": np}
@@ -120,7 +120,7 @@ def lambdify(
 
 def _items(args: Any) -> list[Any]:
     if isinstance(args, (sp.MatrixBase, NDimArray)):
-        return list(args.flat()) if isinstance(args, sp.MatrixBase) else sp.flatten(args)
+        return elements_of(args)
     if isinstance(args, (set, frozenset)):
         raise ArgumentError("lambdify: args is a set, which has no order: write a list")
     try:
@@ -139,7 +139,7 @@ def _argument(given: Any) -> Any:
 
 def _functions(modules: Any) -> dict[str, Any]:
     """Return functions and numbers by their names, from the modules given; first ones win."""
-    entries = [modules] if isinstance(modules, (str, Mapping, ModuleType)) else list(modules or ())
+    entries = _entries(modules)
     found: dict[str, Any] = {}
     earlier: list[ModuleType] = []
     for entry in entries:
@@ -166,6 +166,17 @@ def _functions(modules: Any) -> dict[str, Any]:
     return {_SYMPYS.get(key, key): meaning for key, meaning in found.items()}
 
 
+def _entries(modules: Any) -> list[Any]:
+    if isinstance(modules, (str, Mapping, ModuleType)):
+        return [modules]
+    try:
+        return [] if modules is None else list(modules)
+    except TypeError:
+        raise ArgumentError(
+            f"lambdify: modules are names and dicts, not {shown(modules)}"
+        ) from None
+
+
 #: NumPy's names of SymPy's functions.
 _SYMPYS = {
     f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")
@@ -188,6 +199,8 @@ def _with_roots(expr: Any) -> Any:
         return {key: _with_roots(e) for key, e in expr.items()}
     if isinstance(expr, (list, tuple)):
         return type(expr)(map(_with_roots, expr))
+    if isinstance(expr, NDimArray):
+        return expr.applyfunc(_with_roots)
     if not hasattr(expr, "replace"):
         return expr
     return expr.replace(
@@ -202,7 +215,7 @@ def _implemented(expr: Any) -> dict[str, Callable[..., Any]]:
     waiting, seen = [expr], set()
     while waiting:
         e = waiting.pop()
-        if id(e) in seen:
+        if id(e) in seen or isinstance(e, type):
             continue
         seen.add(id(e))
         if isinstance(e, AppliedUndef):
@@ -213,8 +226,8 @@ def _implemented(expr: Any) -> dict[str, Callable[..., Any]]:
             waiting.extend(e.values())
         elif isinstance(e, (list, tuple)):
             waiting.extend(e)
-        elif isinstance(e, sp.MatrixBase):
-            waiting.extend(e.flat())
+        elif isinstance(e, (sp.MatrixBase, NDimArray)):
+            waiting.extend(elements_of(e))
         else:
             waiting.extend(getattr(e, "args", ()))
     return found

@@ -340,7 +340,7 @@ def _derivative_at(a: Any, b: Any) -> Any:
 
 
 def _polylog(order: int, z: Any) -> Any:
-    """Return the polylogarithm as it is written: SymPy simplifies z for minutes, to see if it is 1."""
+    """Write it as it stands: SymPy would simplify z, for minutes, to see whether it is 1."""
     return sp.polylog(order, z, evaluate=False)
 
 
