@@ -107,6 +107,31 @@ def test_complex_values(formula: Any) -> None:
     assert sg.compile(f)(0.37, 0.62) == pytest.approx(wanted, rel=1e-13)
 
 
+def test_complex_values_of_functions_that_are_written_for_real_ones() -> None:
+    """Their cases are told apart by comparisons, by which NumPy orders real parts."""
+    z = x + sp.I * y
+    formulas = [
+        sp.zeta(z), sp.zeta(x, z), sp.zeta(z, x), sp.dirichlet_eta(z), sp.riemann_xi(z),
+        sp.polylog(3, z, evaluate=False), sp.harmonic(z, 3), sp.harmonic(x, z),
+        sp.assoc_legendre(3, 2, z, evaluate=False), sp.SingularityFunction(z, 0, 2),
+        sp.Integral(t * y, (t, 0, z)), sp.binomial(z, y), sp.elliptic_k(z), sp.Mod(z, 2),
+    ]  # fmt: skip
+    values: list[tuple[Any, Any]] = [(0.6, 0.3), (np.array([0.6]), np.array([0.3]))]
+    for formula in formulas:
+        f = sg.from_sympy(sp.re(formula, evaluate=False), [x, y])
+        for u, v in values:
+            for call in (f, sg.compile(f), lambda *a, f=f: sg.grad(lambda *b: f(*b).sum())(*a)):
+                with pytest.raises((ArgumentError, UnsupportedError), match="complex"):
+                    call(u, v)
+    f = sg.from_sympy(sp.re(sp.erf2(z, y)), [x, y])
+    wanted = float(sp.re((sp.erf(0.3) - sp.erf(0.6 + 0.3 * sp.I)).evalf()))
+    assert f(0.6, 0.3) == pytest.approx(wanted, rel=1e-14)
+    assert sg.compile(f)(0.6, 0.3) == pytest.approx(wanted, rel=1e-14)
+    # Numbers are SymPy's to compute.
+    for number in (sp.binomial(2 + sp.I, 3, evaluate=False), sp.elliptic_k(2 + sp.I)):
+        assert sg.from_sympy(number * x, [x])(1.0) == pytest.approx(complex(number.evalf()))
+
+
 def test_functions_without_a_value_by_evalf() -> None:
     from scipy import special
 

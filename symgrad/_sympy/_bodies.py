@@ -118,6 +118,11 @@ def _integral(builder: FormulaBuilder, e: Any, limits: Sequence[Any]) -> int:
 
 def _run_integral(lower: Any, upper: Any, *more: Any) -> Any:
     *captured, body, whole = more
+    if np.iscomplexobj(lower) or np.iscomplexobj(upper):
+        raise ArgumentError(
+            "a limit of an Integral is complex: integrate along a path, by .transform to a "
+            "variable between real limits"
+        )
 
     def one(lower: Any, upper: Any, *values: Any) -> Any:
         return _one_integral(body, lower, upper, values)

@@ -215,7 +215,7 @@ class FormulaBuilder(Builder):
     def _emitted(self, form: Form, e: Any, slots: list[int]) -> int:
         try:
             return form.emit(self, e, slots)
-        except UnsupportedError:
+        except (TypeError, UnsupportedError):  # SciPy's function has no complex values
             if not _is_constant(e):
                 raise
             return self._evaluated(e)

@@ -28,6 +28,18 @@ def _is_complex(x: Any) -> bool:
     return bool(np.iscomplexobj(x))
 
 
+def _require_real(name: str, *values: Any) -> None:
+    """Refuse complex values of a function that is written for real ones, by cases.
+
+    NumPy orders complex numbers by their real parts: the cases would be others.
+    """
+    if any(map(_is_complex, values)):
+        raise UnsupportedError(
+            f"SymPy's {name} is not computed for complex values: take re, im or Abs of its "
+            "arguments, or write it in functions that are"
+        )
+
+
 def _acot(x: Any) -> Any:
     """``atan(1/x)``, which is pi/2 at 0, with its derivative there."""
     if _is_complex(x):
@@ -63,6 +75,7 @@ def _singularity(builder: Builder, e: Any, slots: list[int]) -> int:
 
 
 def _macaulay(x: Any, a: Any, n: Any) -> Any:
+    _require_real("SingularityFunction", x, a)
     beyond = x >= a
     return np.where(beyond, np.where(beyond, x - a, 1.0) ** n, 0.0)
 
@@ -195,6 +208,8 @@ def _betainc_regularized(a: Any, b: Any, x1: Any, x2: Any) -> Any:
 
 def _erf2(x: Any, y: Any) -> Any:
     """``erf(y) - erf(x)``, by erfc where both are on one side, which keeps the digits."""
+    if _is_complex(x) or _is_complex(y):
+        return special.erf(y) - special.erf(x)
     above, below = (x > 0.5) & (y > 0.5), (x < -0.5) & (y < -0.5)
     tails = np.where(below, -1.0, 1.0)
     by_tails = tails * (special.erfc(tails * x) - special.erfc(tails * y))
@@ -299,11 +314,17 @@ def _joined(j: Any, y: Any, sign: complex) -> Any:
 def _zeta(builder: Builder, e: Any, slots: list[int]) -> int:
     if len(slots) == 1 or e.args[1] == 1:
         return builder.step(_riemann, slots[0])
-    return builder.step(own_form(sp.zeta), *slots)
+    return builder.step(_hurwitz, *slots)
+
+
+def _hurwitz(s: Any, a: Any) -> Any:
+    _require_real("zeta", s, a)
+    return own_form(sp.zeta)(s, a)
 
 
 def _riemann(s: Any) -> Any:
     """Riemann's zeta; below 1 by its functional equation."""
+    _require_real("zeta", s)
     zeta = own_form(sp.zeta)
     above = s > 1
     up = zeta(np.where(above, s, 2.0), 1.0)
@@ -343,6 +364,7 @@ def _eta(s: Any) -> Any:
 
 
 def _dirichlet_eta(s: Any) -> Any:
+    _require_real("dirichlet_eta", s)
     low = s < 0
     t = np.where(low, s, -1.0)
     return np.where(low, (1.0 - 2.0 ** (1.0 - t)) * _riemann(t), _eta(np.where(low, 1.0, s)))
@@ -355,6 +377,7 @@ def _harmonic_form(builder: Builder, e: Any, slots: list[int]) -> int:
 
 
 def _generalized_harmonic(n: Any, m: Any) -> Any:
+    _require_real("harmonic", n, m)
     zeta = own_form(sp.zeta)
     return zeta(m, 1.0) - zeta(m, n + 1.0)
 
@@ -393,6 +416,7 @@ def _of_polylog(z: Any, order: int) -> Any:
     if order <= 0:
         top = reduce(lambda a, c: a * z + c, _low_polylog(order), 0.0)
         return z * top / (1.0 - z) ** (1 - order)
+    _require_real("polylog of an order above 2", z)
     beyond = z < -1.0
     near = np.where(beyond, 1.0 / np.where(beyond, z, -1.0), z)
     negative = near < 0.0
@@ -467,9 +491,9 @@ def _elliptic_pi(*args: Any) -> Any:
 # ---------------------------------------------------------------- polynomials
 
 
-def _ordered(name: str, order: tuple[int, ...]) -> Callable[..., Any]:
-    """Return a function of SciPy's whose arguments are those of SymPy's in another order."""
-    return lambda *args: getattr(special, name)(*(args[k] for k in order))
+def _assoc_legendre(n: Any, m: Any, x: Any) -> Any:
+    _require_real("assoc_legendre", x)
+    return special.lpmv(m, n, x)
 
 
 def _harmonic_on_sphere(builder: Builder, e: Any, slots: list[int]) -> int:
@@ -594,7 +618,7 @@ FUNCTIONS: dict[Any, Meaning] = {
     sp.elliptic_k: special.ellipk, sp.elliptic_f: special.ellipkinc, sp.elliptic_e: _elliptic_e,
     sp.elliptic_pi: _elliptic_pi,
     # orthogonal polynomials
-    sp.legendre: special.eval_legendre, sp.assoc_legendre: _ordered("lpmv", (1, 0, 2)),
+    sp.legendre: special.eval_legendre, sp.assoc_legendre: _assoc_legendre,
     sp.chebyshevt: special.eval_chebyt, sp.chebyshevu: special.eval_chebyu,
     sp.hermite: special.eval_hermite, sp.hermite_prob: special.eval_hermitenorm,
     sp.laguerre: special.eval_laguerre, sp.assoc_laguerre: special.eval_genlaguerre,

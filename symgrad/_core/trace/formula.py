@@ -75,10 +75,19 @@ class Tape:
         slots = self.slots.copy()
         for k, value in zip(self.arguments, values, strict=True):
             slots[k] = value
-        for to, function, operands, static, last in self.steps:
-            slots[to] = function(*[slots[k] for k in operands], *static)
-            for k in last:
-                slots[k] = None
+        operands: tuple[int, ...] = ()
+        try:
+            for to, function, operands, static, last in self.steps:
+                slots[to] = function(*[slots[k] for k in operands], *static)
+                for k in last:
+                    slots[k] = None
+        except TypeError as error:
+            if "not supported" in str(error) and any(np.iscomplexobj(slots[k]) for k in operands):
+                raise UnsupportedError(
+                    f"a function of the formula is not defined for complex values ({error}): take "
+                    "the real or imaginary part of its arguments, or their absolute values"
+                ) from error
+            raise
         return [slots[k] for k in self.results]
 
 
