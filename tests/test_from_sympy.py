@@ -132,6 +132,26 @@ def test_complex_values_of_functions_that_are_written_for_real_ones() -> None:
         assert sg.from_sympy(number * x, [x])(1.0) == pytest.approx(complex(number.evalf()))
 
 
+@pytest.mark.parametrize(
+    "formula",
+    [
+        sp.polylog(0, x, evaluate=False), sp.polylog(-3, x, evaluate=False),
+        sp.hyper([y], [], x), sp.jn(y, x) - sp.yn(y, x), sp.fibonacci(x), sp.lucas(x),
+        sp.riemann_xi(x), sp.factorial2(x), sp.expint(3, x), sp.uppergamma(-HALF, x),
+        sp.uppergamma(-1, x), sp.expint(HALF, x), sp.uppergamma(0, x),
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.quick
+def test_numbers_of_pythons_and_of_numpys(formula: Any) -> None:
+    """Poles are infinite and large values overflow, without errors of Python's floats."""
+    f = sg.from_sympy(formula, [x, y])
+    with np.errstate(all="ignore"):
+        for u in (0.0, 1.0, 2.0, -1.0, 1e300, -1e300):
+            wanted = f(np.float64(u), np.float64(0.5))
+            np.testing.assert_allclose(f(u, 0.5), wanted, rtol=1e-15, err_msg=str(u))
+
+
 def test_functions_without_a_value_by_evalf() -> None:
     from scipy import special
 

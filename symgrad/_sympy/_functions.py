@@ -17,7 +17,7 @@ import sympy as sp
 from sympy.codegen import cfunctions, numpy_nodes, scipy_nodes
 from sympy.functions.special.tensor_functions import LeviCivita
 
-from .._core.trace.formula import Builder, Form, Meaning, folded, own_form, quotient
+from .._core.trace.formula import Builder, Form, Meaning, folded, own_form, quotient, raised
 from ..errors import UnsupportedError
 from ..scipy import special
 
@@ -129,19 +129,21 @@ def _double_factorial(n: Any) -> Any:
     """By gamma; sqrt(2/pi) for odd n, as SymPy continues it for whole n."""
     odd = np.equal(np.mod(n, 2.0), 1.0)
     return (
-        2.0 ** (n / 2.0) * special.gamma(n / 2.0 + 1.0) * np.where(odd, math.sqrt(2 / math.pi), 1.0)
+        raised(2.0, n / 2.0)
+        * special.gamma(n / 2.0 + 1.0)
+        * np.where(odd, math.sqrt(2 / math.pi), 1.0)
     )
 
 
 def _fibonacci(n: Any) -> Any:
     """Binet's formula, of whole n."""
     golden = (1 + math.sqrt(5)) / 2
-    return (golden**n - np.cos(np.pi * n) * golden**-n) / math.sqrt(5)
+    return (raised(golden, n) - np.cos(np.pi * n) * raised(golden, -n)) / math.sqrt(5)
 
 
 def _lucas(n: Any) -> Any:
     golden = (1 + math.sqrt(5)) / 2
-    return golden**n + np.cos(np.pi * n) * golden**-n
+    return raised(golden, n) + np.cos(np.pi * n) * raised(golden, -n)
 
 
 def _harmonic(n: Any) -> Any:
@@ -179,7 +181,7 @@ def _upper(s: Any, x: Any) -> Any:
 
 def _upper_of_whole(x: Any, s: int) -> Any:
     """Of s = 0, -1, ...: ``x**s*E_(1 - s)(x)``."""
-    return special.expn(1 - s, x) * x ** float(s)
+    return special.expn(1 - s, x) * raised(x, float(s))
 
 
 def _upper_by_recurrence(x: Any, s: float) -> Any:
@@ -187,7 +189,7 @@ def _upper_by_recurrence(x: Any, s: float) -> Any:
     steps = math.ceil(-s)
     result = _upper(s + steps, x)
     for k in range(steps - 1, -1, -1):
-        result = (result - x ** (s + k) * np.exp(-x)) / (s + k)
+        result = (result - raised(x, s + k) * np.exp(-x)) / (s + k)
     return result
 
 
@@ -233,7 +235,7 @@ def _expint(builder: Builder, e: Any, slots: list[int]) -> int:
 
 
 def _power_times(x: Any, n: Any, y: Any) -> Any:
-    return x**n * y
+    return raised(x, n) * y
 
 
 def _li(x: Any) -> Any:
@@ -282,7 +284,7 @@ def _spherical(builder: Builder, e: Any, slots: list[int], name: str) -> int:
 
 
 def _of_half_order(n: Any, x: Any, name: str) -> Any:
-    return np.sqrt(np.pi / 2 / x) * getattr(special, name)(n + 0.5, x)
+    return np.sqrt(quotient(np.pi / 2, x)) * getattr(special, name)(n + 0.5, x)
 
 
 def _jn(x: Any, n: int) -> Any:
@@ -340,7 +342,7 @@ def _riemann(s: Any) -> Any:
 
 
 def _riemann_xi(s: Any) -> Any:
-    return s * (s - 1.0) / 2.0 * np.pi ** (-s / 2.0) * special.gamma(s / 2.0) * _riemann(s)
+    return s * (s - 1.0) / 2.0 * raised(np.pi, -s / 2.0) * special.gamma(s / 2.0) * _riemann(s)
 
 
 @cache
@@ -415,7 +417,7 @@ def _of_polylog(z: Any, order: int) -> Any:
         return special.spence(1.0 - z)
     if order <= 0:
         top = reduce(lambda a, c: a * z + c, _low_polylog(order), 0.0)
-        return z * top / (1.0 - z) ** (1 - order)
+        return quotient(z * top, raised(1.0 - z, 1 - order))
     _require_real("polylog of an order above 2", z)
     beyond = z < -1.0
     near = np.where(beyond, 1.0 / np.where(beyond, z, -1.0), z)
@@ -468,7 +470,7 @@ def _hyper(builder: Builder, e: Any, slots: list[int]) -> int:
 
 _HYPER: dict[tuple[int, int], Callable[..., Any]] = {
     (0, 0): np.exp,
-    (1, 0): lambda a, z: (1.0 - z) ** -a,
+    (1, 0): lambda a, z: raised(1.0 - z, -a),
     (0, 1): lambda b, z: special.hyp0f1(b, z),
     (1, 1): lambda a, b, z: special.hyp1f1(a, b, z),
     (2, 1): lambda a, b, c, z: special.hyp2f1(a, b, c, z),
