@@ -121,13 +121,28 @@ def test_given_functions_come_before_sympys() -> None:
     assert sg.lambdify(x, many, {"sin": twice})(1.0) == 2 * sum(k * k for k in range(99))
     roots = sp.sqrt(x) + 1 / sp.sqrt(x) + x ** sp.Rational(3, 2)
     f = sg.lambdify(x, [roots], {"sqrt": lambda v: np.sqrt(np.maximum(v, 4.0))})
-    assert f(1.0) == [2 + 0.5 + 8]
+    assert f(1.0) == [2 + 0.5 + 1]  # 1**1.5, which is no root for lambdify either
     values = np.array([0.5, 2.0])  # a module's functions are those of arrays
     _compare(sg.lambdify(x, sp.sin(x) + sp.gamma(x), math)(values),
              sp.lambdify(x, sp.sin(x) + sp.gamma(x), "scipy")(values))  # fmt: skip
     once = implemented_function("once", lambda v: v)
     assert sg.lambdify(x, once(x), {"once": twice})(3.0) == 3.0
     assert sg.lambdify(x, once(x), {"once": twice}, use_imps=False)(3.0) == 6.0
+
+
+def test_given_functions_by_the_names_that_lambdify_calls_them_by() -> None:
+    own: Any = {"abs": lambda v: 5 * v, "ceil": lambda v: 6 * v, "jv": lambda n, v: 7 * n * v,
+                "gammaln": lambda v: 8 * v, "poch": lambda v, n: 9 * v * n,
+                "lambertw": lambda v, *k: 3 * v, "eval_legendre": lambda n, v: 4 * n * v,
+                "sqrt": lambda v: 11 * v}  # fmt: skip
+    formulas = [
+        sp.Abs(x), sp.ceiling(x), sp.besselj(2, x), sp.loggamma(x), sp.RisingFactorial(x, y),
+        sp.LambertW(x), sp.legendre(y, x), sp.sqrt(x), 2 / sp.sqrt(x), x ** sp.Rational(3, 2),
+        x ** -sp.Rational(5, 2), sp.floor(x),
+    ]  # fmt: skip
+    for formula in formulas:
+        f, g = (read([x, y], formula, [own, "scipy"]) for read in (sg.lambdify, sp.lambdify))
+        assert f(2.3, 3) == pytest.approx(g(2.3, 3), rel=1e-15), formula
 
 
 def test_given_functions_within_sums_integrals_and_derivatives() -> None:

@@ -177,10 +177,15 @@ def _entries(modules: Any) -> list[Any]:
         ) from None
 
 
-#: NumPy's names of SymPy's functions.
+#: SymPy's functions by the names that lambdify calls them by, of NumPy and SciPy.
 _SYMPYS = {
-    f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")
-}
+    **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")},
+    "abs": "Abs", "ceil": "ceiling", "expi": "Ei", "lambertw": "LambertW", "psi": "digamma",
+    "jv": "besselj", "yv": "bessely", "iv": "besseli", "kv": "besselk", "gammaln": "loggamma",
+    "poch": "RisingFactorial", "eval_jacobi": "jacobi", "eval_gegenbauer": "gegenbauer",
+    "eval_chebyt": "chebyshevt", "eval_chebyu": "chebyshevu", "eval_legendre": "legendre",
+    "eval_hermite": "hermite", "eval_laguerre": "laguerre", "eval_genlaguerre": "assoc_laguerre",
+}  # fmt: skip
 
 
 def _is_usual(name: str, meaning: Any) -> bool:
@@ -194,7 +199,7 @@ def _is_usual(name: str, meaning: Any) -> bool:
 
 
 def _with_roots(expr: Any) -> Any:
-    """Write powers of one half as a function ``sqrt``, which the user gives."""
+    """Write square roots, and what is divided by one, as a function ``sqrt`` that is given."""
     if isinstance(expr, dict):
         return {key: _with_roots(e) for key, e in expr.items()}
     if isinstance(expr, (list, tuple)):
@@ -204,7 +209,7 @@ def _with_roots(expr: Any) -> Any:
     if not hasattr(expr, "replace"):
         return expr
     return expr.replace(
-        lambda e: e.is_Pow and e.exp.is_Rational and e.exp.q == 2,
+        lambda e: e.is_Pow and e.exp in (sp.S.Half, -sp.S.Half),
         lambda e: sp.Function("sqrt")(e.base) ** (2 * e.exp),
     )
 
