@@ -407,6 +407,7 @@ def _integral(integrand: Any, interval: Any) -> Any:
 NAMES: dict[str, Any] = {
     "quad": _integral,
     "Cbrt": mpmath.cbrt,
+    "sinc": mpmath.sinc,  # else a Piecewise, which SymPy folds with conditions that it cannot take
     "cosm1": lambda a: mpmath.cos(a) - 1,
     "fma": lambda a, b, c: a * b + c,
     "maximum": max,
