@@ -84,6 +84,9 @@ def lint(session: nox.Session) -> None:
     session.install("-e", ".[lint]")
     for command in (["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["lint-imports"]):
         session.run(*command)
+    pages = sorted({*ROOT.glob("docs/**/*.md")} - {*ROOT.glob("docs/the-core-*.md")})
+    # Code of pages is narrower than that of files: a page has less room.
+    session.run("ruff", "format", "--check", "--config", "line-length=76", *map(str, pages))
     session.run("codespell")
 
 

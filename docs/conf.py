@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+
+from docutils import nodes
 
 import symgrad
 
@@ -96,7 +99,18 @@ def _scipys_own(app, what, name, obj, options, lines):
         lines[1:] = ["", f"`SciPy's own <{page}>`__; in traced code a loop of the program."]
 
 
+def _wrap_prose(app, doctree, docname):
+    """Mark printed messages and commands, whose long lines wrap; columns of tables stay aligned."""
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext()
+        wide = any(len(line) > 80 for line in text.splitlines())
+        aligned = re.search(r"\S {3}", text) is not None
+        if block.get("language") in ("text", "sh", "bash", "output") and wide and not aligned:
+            block["classes"].append("wrapped")
+
+
 def setup(app):
     """Connect what Sphinx calls."""
     # Before numpydoc, which takes the sections apart.
     app.connect("autodoc-process-docstring", _scipys_own, priority=400)
+    app.connect("doctree-resolved", _wrap_prose)

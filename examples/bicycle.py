@@ -95,8 +95,8 @@ def measured():
     inertias = [0.0603, 0.12, 0.1405, 0.28]
     masses = [2.0, 85.0, 4.0, 3.0, 9.81]
     frames = [9.2, 11.0, 2.8, -2.4, 0.05892, 0.06, 0.00708, 0.00756]
-    found = [rear, front, lift, *lengths, *fork, *inertias, *masses, *frames]
-    return np.array(found)
+    wheels = [rear, front, lift, *lengths, *fork]
+    return np.array([*wheels, *inertias, *masses, *frames])
 
 
 bike = measured()
