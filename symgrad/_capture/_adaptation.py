@@ -8,18 +8,22 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from .._core.base.class_modules import module_of
+from .._core.trace import array_namespace
 from ._locations import Walk
 from ._ownership import NONE
 from ._reads import read_by
 from ._substitutes import Substitutes
-from ._versions import has_alias
+from ._versions import has_alias, namespace
 
 
 def can_be_adapted(walk: Walk, sized: bool = False) -> bool:
     """Tell whether a function, or what it reads, has another version in a trace."""
     twins = Substitutes(walk, {}, adapted=True, sized=sized)
-    return any(twins.root(x) is not x for x in walk.roots)
+    return _NAMESPACE in walk.mentioned or any(twins.root(x) is not x for x in walk.roots)
 
+
+#: The method that returns other functions in adapted code.
+_NAMESPACE = "__array_namespace__"
 
 #: SciPy's modules whose functions call back, or whose objects take traced values for numbers.
 _CALLING = ("scipy.optimize", "scipy.integrate", "scipy.sparse")
@@ -93,9 +97,11 @@ def adapted(f: Callable[..., Any], packages: frozenset[str] = NONE) -> Callable[
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
         twins = Substitutes(read_by(f, packages=packages), {}, adapted=True)
+        before = array_namespace.set(namespace())
         try:
             result = twins.root(f)(*twins.given(args), **twins.given(kwargs))
         finally:
+            array_namespace.reset(before)
             twins.hand_on()
         return twins.outside(result)
 

@@ -40,6 +40,7 @@ from .._core.trace import (
     PlacesError,
     Traced,
     argument_name,
+    array_namespace,
     flatten_traced,
     in_trace,
     raise_hidden,
@@ -61,6 +62,7 @@ from ._stand_ins import StandIn, TouchedError, log_of
 from ._substitutes import Substitutes
 from ._type_tests import type_tests
 from ._user_code import package_of
+from ._versions import namespace
 
 
 class EndedTraceError(Exception):
@@ -652,11 +654,13 @@ class Captures:
         if twins is None:
             with _hidden_first():
                 return made._body(*args, **kwargs)
+        before = array_namespace.set(namespace() if self.way.adapted else np)
         try:
             later = functools.partial(self.called_later, twins=twins)
             with _hidden_first(), within(callback=later):
                 result = made._body(*twins.given(args), **twins.given(kwargs))
         finally:
+            array_namespace.reset(before)
             twins.hand_on()
         return twins.outside(result)
 

@@ -51,6 +51,7 @@ MODULES = {
     "subprocess": f"{_OUTSIDE}:SUBPROCESS",
     "decimal": f"{_CONVERSIONS}:DECIMAL", "json": f"{_CONVERSIONS}:JSON",
     "marshal": f"{_CONVERSIONS}:MARSHAL",
+    "array_api_compat": f"{_OUTSIDE}:ARRAY_API_COMPAT",
 }  # fmt: skip
 for _name in ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre", "polynomial"):
     MODULES[f"numpy.polynomial.{_name}"] = f"symgrad.numpy.polynomial:{_name}"
@@ -300,6 +301,11 @@ def version_with_numbers(key: Any, value: Any) -> Any:
     if isinstance(value, type) and value.__module__ == "numpy":
         return numbers.SCALARS.get(value, version_of(value))
     return version_of(value)
+
+
+def namespace() -> Any:
+    """Return what NumPy is in adapted code, where it asks a traced value for its namespace."""
+    return late_module(_NUMBERS).ASKED
 
 
 def length(x: Any, /) -> Any:

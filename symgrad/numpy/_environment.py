@@ -19,9 +19,11 @@ import time
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
+import numpy as np
+
 from .._core.base.state import now
 from .._core.graph import user_line
-from .._core.trace import Reading, reading
+from .._core.trace import ArrayMethods, Reading, array_namespace, reading
 from ..errors import OutsideError
 from .random import from_system
 
@@ -182,14 +184,30 @@ SECRETS = Version(
 INPUT = refused(builtins.input, "input()")
 
 
+def _namespace(module: Any) -> Callable[..., Any]:
+    """Return array_api_compat's question for the namespace of arrays, some of which are traced."""
+
+    @functools.wraps(module.array_namespace)
+    def ask(*arrays: Any, **options: Any) -> Any:
+        plain = [x for x in arrays if not isinstance(x, ArrayMethods)]
+        if len(plain) == len(arrays):
+            return module.array_namespace(*arrays, **options)
+        module.array_namespace(np.empty(0), *plain, **options)  # refuses other libraries' arrays
+        return array_namespace.get()
+
+    return ask
+
+
 def __getattr__(part: str) -> Any:
     """Return a version of a module that users import, and symgrad does not."""
-    if part not in ("PANDAS", "XARRAY", "SUBPROCESS"):
+    if part not in ("ARRAY_API_COMPAT", "PANDAS", "XARRAY", "SUBPROCESS"):
         raise AttributeError(f"module {__name__!r} has no attribute {part!r}")
     module = sys.modules[part.lower()]
     if part == "SUBPROCESS":
         calls: tuple[str, ...] = "run", "call", "check_call", "check_output", "getoutput", "Popen"
         made = {k: refused(getattr(module, k), f"subprocess.{k}()") for k in calls}
+    elif part == "ARRAY_API_COMPAT":
+        made = dict.fromkeys(("array_namespace", "get_namespace"), _namespace(module))
     else:
         readers = [k for k in dir(module) if k.startswith(("read_", "open_", "load_"))]
         made = {k: of_file(getattr(module, k), module.__name__) for k in readers}

@@ -100,6 +100,8 @@ def isscalar(element: Any) -> bool:
 
 
 def _kind(value: Any) -> Any:
+    if isinstance(value, type):  # np.float32, whose ``dtype`` is of its instances
+        return value
     weak = getattr(value, "weak", None)
     if weak is not None:
         return weak(1)
