@@ -29,7 +29,7 @@ extensions = [
     "sphinx_copybutton",
 ]
 root_doc = "index"
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "paper"]  # the paper is a journal's to render
 templates_path = ["_templates"]
 
 # Pages: the headings' names are those of GitHub, so that links work there and here.

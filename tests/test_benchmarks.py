@@ -219,3 +219,19 @@ def test_page() -> None:
     assert _page.fill(filled, found) == filled
     with pytest.raises(ValueError, match="machine"):
         _page.fill({ROOT: "nothing"}, found)
+
+
+def test_workloads_of_the_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The suite for airspeed velocity runs; its settings lead to the repository."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "SYMGRAD_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("SYMGRAD_CACHE_DIR", "")
+    settings = json.loads((FOLDER / "asv" / "asv.conf.json").read_text())
+    assert (FOLDER / "asv" / settings["repo"]).resolve() == ROOT
+    monkeypatch.syspath_prepend(FOLDER / "asv" / settings["benchmark_dir"])
+    import workloads
+
+    assert sorted(workloads.Calls.params) == sorted(NAMES)
+    for kind in (workloads.Calls(), workloads.FirstCalls()):
+        kind.setup("rosen")
+        kind.time_call("rosen") if hasattr(kind, "time_call") else kind.time_first("rosen")

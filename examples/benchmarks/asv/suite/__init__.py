@@ -1,0 +1,1 @@
+"""Benchmarks over commits, for airspeed velocity."""
