@@ -637,3 +637,8 @@ def test_sizes(size: int) -> None:
         assert ours == theirs
     else:
         np.testing.assert_allclose(ours.x, theirs.x, atol=1e-6)
+
+
+def test_a_dictionary_as_the_start_is_refused() -> None:
+    with pytest.raises(sg.errors.ArgumentError, match=r"x0 of minimize .* sg\.nlp"):
+        optimize.minimize(lambda p: p["a"] ** 2, {"a": 1.0})

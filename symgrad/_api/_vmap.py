@@ -184,7 +184,8 @@ def _spread(axes: Axes, count: int, name: str, what: str) -> Sequence[int | None
         found = [None if axis is None else operator.index(axis) for axis in given]
     except TypeError:
         raise ArgumentError(
-            f"{name} is an axis, None, or a tuple of them, one for each of the {what}, not {axes!r}"
+            f"{name} is an axis, None, or a tuple of them, one for each of the {what}, which "
+            f"arrays in a container share, not {axes!r}"
         ) from None
     if len(found) != count:
         raise ArgumentError(f"{name} has {len(found)} axes for {count} {what}: {axes}")

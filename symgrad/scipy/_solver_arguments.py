@@ -6,7 +6,7 @@ import contextlib
 import copy
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from .._core.ops.np_common import is_traced
 from .._core.trace import attempt, is_complex, known_value
 from .._core.trace.namespace import holds, is_function
 from .._syntax._control_flow import followed
-from ..errors import TraceError, UnsupportedError
+from ..errors import ArgumentError, TraceError, UnsupportedError
 
 #: Why the other solvers refuse traced values.
 WHY = (
@@ -87,6 +87,15 @@ def _is_unknown(value: Any) -> bool:
     return is_traced(value) and (is_complex(value) or known_value(value.node) is None)
 
 
+#: What solvers call the place where they start.
+_STARTS = frozenset(("x0", "p0"))
+_NESTED = (
+    "{name} of {solver} is a dictionary, but SciPy's solvers take a vector. Write instead: a "
+    "function of a vector that makes the dictionary, lambda v: f({{'a': v[:2], 'b': v[2]}}), or "
+    "use sg.nlp, which takes dictionaries"
+)
+
+
 def solver(
     traced: Callable[..., Any], module: Any = scipy.optimize
 ) -> Callable[[Callable[[dict[str, Any]], Any]], Callable[..., Any]]:
@@ -101,7 +110,11 @@ def solver(
         named = by_names(original)
 
         def plain(*args: Any, **kwargs: Any) -> Any:
-            return filling(named(args, kwargs))
+            given = named(args, kwargs)
+            for name in _STARTS & given.keys():
+                if isinstance(given[name], Mapping):
+                    raise ArgumentError(_NESTED.format(name=name, solver=original.__name__))
+            return filling(given)
 
         solve = functools.wraps(filling)(unless_traced(original, traced, plain))
         solve.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
