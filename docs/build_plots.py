@@ -79,7 +79,7 @@ def speed(file: str) -> None:
         axes.set_yticklabels([name for name, _ in rows])
         axes.tick_params(left=False)
         axes.set_xlabel(f"time of a gradient, symgrad's = 1\n{run(text)}")
-        axes.text(0.95, len(rows) - 0.35, "faster than symgrad", ha="right", fontsize=8.5)
+        axes.text(0.95, len(rows) - 0.35, "faster", ha="right", fontsize=8.5)
         axes.text(1.08, len(rows) - 0.35, "slower than symgrad", ha="left", fontsize=8.5)
         axes.set_ylim(-0.6, len(rows) + 0.3)
         axes.legend(ncols=8, loc="lower center", bbox_to_anchor=(0.4, 1.0), handletextpad=0.1,

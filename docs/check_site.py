@@ -35,7 +35,8 @@ def browser() -> Any:
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
-    for switch in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+    offline = "--host-resolver-rules=MAP * ~NOTFOUND"  # formulas by MathJax stay text
+    for switch in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", offline):
         options.add_argument(switch)
     service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
     return webdriver.Chrome(options=options, service=service)
@@ -62,18 +63,22 @@ def main() -> None:
         for page in sorted(given.site.rglob("*.html"))
         if not {"_modules", "_static"} & {*page.parts}
     ]
-    tall = cut = pictures = 0
+    tall = cut = code = pictures = 0
     opened = browser()
     try:
         for width, page, found in measured(opened, pages):
             high = found["height"] > TALLEST and width == WIDTHS[0]
             tall, pictures = tall + high, pictures + found["pictures"]
             cut += found["page"]
-            if high or found["page"] or found["pictures"]:
+            code += (cut_code := found["code"] > 0 and width == WIDTHS[0])
+            if high or cut_code or found["page"] or found["pictures"]:
                 print(f"{page.relative_to(given.site)} at {width}: {found}")
     finally:
         opened.quit()
-    print(f"{tall} pages above {TALLEST} pixels, {cut} wider than the window, {pictures} pictures")
+    print(
+        f"{tall} pages above {TALLEST} pixels, {cut} wider than the window, {code} with code that "
+        f"is cut at {WIDTHS[0]}, {pictures} pictures"
+    )
 
 
 if __name__ == "__main__":
