@@ -112,7 +112,9 @@ def main() -> None:
     titles = " | ".join(f"{size:,} numbers" for size in SIZES)
     print(f"| called from | result | {titles} |\n| --- | --- |{' ---: |' * len(SIZES)}")
     for (library, name), figures in table.items():
-        cells = " | ".join(f"{figure:.3g} us" for figure in figures)
+        cells = " | ".join(
+            f"{figure:.3g} us" if figure < 1000 else f"{figure:,.0f} us" for figure in figures
+        )
         print(f"| {library} | {name} | {cells} |")
     print(f"\n{stamp()}")
 
