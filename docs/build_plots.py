@@ -46,10 +46,17 @@ def measured(text: str) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def run(text: str) -> str:
-    """Return the day and the commit of the tables."""
-    found = re.search(r"Run of ([\d-]+) at commit (\w{7})", text)
-    assert found is not None
-    return f"measured on {found[1]}, commit {found[2]}, one thread"
+    """Return the days and the commits of the tables."""
+    tables = r"<!-- measured: (?!aims|memory|machine)\w+ -->.*?<!-- end -->"
+    found = [
+        stamp.groups()
+        for block in re.findall(tables, text, re.DOTALL)
+        for stamp in re.finditer(r"Measured on ([\d-]+) at commit (\w{7})", block)
+    ]
+    days, commits = (sorted({*column}) for column in zip(*found, strict=True))
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    at = f", commit {commits[0]}" if len(commits) == 1 else ""
+    return f"measured on {when}{at}, one thread"
 
 
 def speed(file: str) -> None:

@@ -19,12 +19,20 @@ BLOCK = r"(<!-- measured: {name} -->\n).*?(<!-- end -->)"
 
 
 def fill(pages: dict[Path, str], found: dict[str, Any]) -> dict[Path, str]:
-    """Return the pages with their measured blocks replaced, each with its stamp."""
+    """Return the pages with their measured blocks replaced, each with its stamp.
+
+    Workloads that were not measured keep their blocks, and their rows in the tables of all.
+    """
     results = found["results"]
+    ran = [name for name in NAMES if any(r["workload"] == name for r in results)]
+    every = "" if len(ran) == len(NAMES) else " ".join(ran)
+    whole = "\n".join(pages.values())
     blocks = {"machine": machine(found)}
-    blocks["aims"] = f"{aims(results)}\n\n{stamp(found)}"
-    blocks["memory"] = f"{memory(results)}\n\n{stamp(found)}"
-    for name in NAMES:
+    for name, table in (("aims", aims(results, ran)), ("memory", memory(results))):
+        held = re.search(BLOCK.format(name=name), whole, re.DOTALL)
+        before = held[0] if held and every else ""
+        blocks[name] = joined(before, table, ran, stamp(found, every))
+    for name in ran:
         blocks[name] = f"{workload(name, results)}\n\n{stamp(found, name)}"
     filled = dict(pages)
     for name, text in blocks.items():
@@ -35,6 +43,20 @@ def fill(pages: dict[Path, str], found: dict[str, Any]) -> dict[Path, str]:
         path = holders[0]
         filled[path] = pattern.sub(lambda m, text=text: f"{m[1]}{text}\n{m[2]}", filled[path])
     return filled
+
+
+def joined(before: str, table: str, ran: Sequence[str], new: str) -> str:
+    """Return a table with a block's rows of workloads that did not run, and with its stamps."""
+    heads, rule, *lines = table.splitlines()
+
+    def of(line: str) -> str:
+        return line.split("|")[1].strip()
+
+    rows_before = [line for line in before.splitlines() if line.startswith("|")]
+    lines += [line for line in rows_before if of(line) in {*NAMES} - {*ran}]
+    lines.sort(key=lambda line: NAMES.index(of(line)))
+    old = [found[0] for found in stamps.FORM.finditer(before) if found[0] != new]
+    return "\n\n".join(["\n".join([heads, rule, *lines]), *old, new])
 
 
 def stamp(found: dict[str, Any], name: str = "") -> str:
@@ -69,12 +91,12 @@ def machine(found: dict[str, Any]) -> str:
     return f"{text}\n\nVersions: {listed}. Peers that were not installed: {absent_}."
 
 
-def aims(results: Sequence[dict[str, Any]]) -> str:
-    """All aims, met or not."""
+def aims(results: Sequence[dict[str, Any]], ran: Sequence[str]) -> str:
+    """The aims of the workloads that ran, met or not."""
     words = {True: "met", False: "**missed**", None: ""}
     cells = [
         (v.workload, v.aim, v.reached, words[v.met])
-        for name in NAMES
+        for name in ran
         for v in verdicts(load(name), results)
     ]
     return markdown(("workload", "aim", "reached", ""), cells, left=4)
