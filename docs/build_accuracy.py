@@ -356,7 +356,7 @@ The same for ops on whole arrays, in a function that is made of them; the aim is
 FLAT = """
 ## Ops without a certificate
 
-Truth values, whole numbers and steps have no derivative and are computed exactly. A Python function
+Booleans, integers and steps have no derivative and are computed exactly. A Python function
 that is not traced has no exact values, and so has what is computed from it.
 
 | op | why |

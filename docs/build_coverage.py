@@ -161,7 +161,7 @@ def section(inside: dict[str, tuple[str, str]]) -> Iterator[str]:
 SCIPY = """\
 ## SciPy
 
-Names of SciPy {version}. Of distributions those methods are differentiable that have a formula in terms of [the ops](ops.md): densities, and, where one is known, shares, quantiles, means, variances and entropies, by all parameters. Solvers are differentiated by the implicit function theorem.
+Names of SciPy {version}. Those methods of distributions are differentiable that have a formula in terms of [the ops](ops.md): densities, and, where one is known, shares, quantiles, means, variances and entropies, by all parameters. Solvers are differentiated by the implicit function theorem.
 """  # noqa: E501
 
 

@@ -26,12 +26,12 @@ INTRO = """\
 
 <!-- Made by docs/build_coverage_sympy.py from SymPy's namespaces; do not edit. -->
 
-Every class of SymPy's that a formula can be made of, and what becomes of it in `sg.from_sympy` and `sg.lambdify`.
+Every class of SymPy that a formula can be made of, and what becomes of it in `sg.from_sympy` and `sg.lambdify`.
 
 - **differentiable**: values and derivatives, to any order.
 - **without a derivative**: computed in the program, but piecewise constant or boolean.
 - **names and numbers**: what a formula ends in.
-- **refused**: an error that names the part and says why. Of constants SymPy computes the value, so `primepi(20)*x` and `x*Sum(1/n**2, (n, 1, oo))` are taken.
+- **refused**: an error that names the part and says why. SymPy computes the values of constants, so `primepi(20)*x` and `x*Sum(1/n**2, (n, 1, oo))` are taken.
 
 A function whose order or degree decides its formula takes it as a number: `expint(2, x)`, `polygamma(1, x)`, `jn(2, x)`, `legendre(3, x)` under a transformation. `hyper` has up to two upper parameters and one lower, `polylog` integer orders, `LambertW` its real branches as real numbers and all others as complex ones, `MatPow` integer exponents. `Heaviside(0)` is the value that the formula gives it, one half if none; `DiracDelta`, and `SingularityFunction` of a negative exponent, are 0. A sum or product whose last index is below its first follows SymPy: `Sum(f, (i, a, b))` is `-Sum(f, (i, b + 1, a - 1))`. `zeta`, `dirichlet_eta`, `riemann_xi`, `polylog` of an order above 2, `harmonic` of two arguments, `assoc_legendre` and limits of an `Integral` are real; complex values are refused, as those of functions that SciPy has for real numbers alone.
 """  # noqa: E501
@@ -122,7 +122,7 @@ def page() -> str:
             (k.partition("|")[2], v) for k, v in rows.items() if k.startswith("refused")
         )
         if refused:
-            lines.append("| refused | it |\n| --- | --- |")
+            lines.append("| refused | because it |\n| --- | --- |")
             lines.extend(f"| {', '.join(names)} | {why} |" for why, names in refused)
             lines.append("")
     version = ".".join(sp.__version__.split(".")[:2])

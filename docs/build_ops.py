@@ -56,7 +56,7 @@ All other NumPy functions reduce to these. The element formula is for arrays of 
 | --- | --- | --- | --- | --- | --- |"""  # noqa: E501
 
 COMPOSITES = """\
-They make no node of their own: a program shows the ops that they are made of."""
+They make no node: a program shows the ops that they are made of."""
 
 #: Of how many steps a formula of the table may be.
 MOST = 200

@@ -135,7 +135,7 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
         (PASSED, "is about sizes", """
             num_obs_dm num_obs_y is_valid_dm is_valid_y
         """),
-        (REFUSED, "is of truth values or of whole sets", "*"),
+        (REFUSED, "is of booleans or of whole sets", "*"),
     ],
     "spatial.transform": [
         (REFUSED, "Rotation is traced", "*"),
@@ -156,7 +156,7 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
         (REFUSED, "np.linalg of .toarray() is traced", "*"),
     ],
     "special": [
-        (PASSED, "makes numbers or polynomials of whole numbers", """
+        (PASSED, "makes numbers or polynomials of integers", """
             ai_zeros bei_zeros beip_zeros ber_zeros bernoulli berp_zeros bi_zeros c_roots
             cg_roots chebyc chebys chebyt chebyu ellip_harm ellip_harm_2 ellip_normal erf_zeros
             errstate euler factorialk fresnel_zeros fresnelc_zeros fresnels_zeros gegenbauer

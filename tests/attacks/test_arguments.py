@@ -161,7 +161,7 @@ def same(found: Any, wanted: Any) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.attack(quick=2, whole=3_000, part=200, judge="the plain function, slopes by hand")
+@pytest.mark.attack(quick=2, whole=3_000, part=200, judge="the plain function, derivatives by hand")
 def test_arguments(attack: Any) -> None:
     """Nested arguments, by position and by name: containers, keys, constants, types that change.
 

@@ -58,7 +58,7 @@ def _side(form: int, a: Any, b: Any) -> Any:
 
 @pytest.mark.attack(quick=6, whole=1_000, part=100, judge="plain NumPy")
 def test_decisions(attack: Any) -> None:
-    """Branches on arguments: kinds of truth values, forms of asking, sides, ways of calling."""
+    """Branches on arguments: kinds of conditions, forms of asking, sides, ways of calling."""
     for case in attack:
         with case:
             rng = case.rng

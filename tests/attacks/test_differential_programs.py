@@ -254,7 +254,7 @@ def again(number: int) -> list[str]:
     return [agree(pair, inputs(k)[1], rng) for k in cases]
 
 
-@pytest.mark.attack(quick=1, whole=50, part=10, judge="plain NumPy, in a process of its own")
+@pytest.mark.attack(quick=1, whole=50, part=10, judge="plain NumPy, in a separate process")
 @pytest.mark.slow
 def test_differential_programs_from_the_cache(attack: Any, isolated: Any) -> None:
     """The same programs with kernels that another process has compiled."""

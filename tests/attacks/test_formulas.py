@@ -252,7 +252,7 @@ def exact(node: ast.expr, known: dict[str, Any]) -> Any:
 
 @pytest.mark.attack(quick=12, whole=3000, judge="mpmath on Python's syntax tree, and differences")
 def test_values_of_formulas(attack: Any) -> None:
-    """What formulas mean: their values and derivatives at a point."""
+    """The meaning of formulas: their values and derivatives at a point."""
     for case in attack:
         with case:
             text = written(case.rng, int(case.rng.integers(2, 5)))

@@ -193,7 +193,7 @@ def alike(places: Any, memory: Any) -> Any:
 
 @pytest.mark.attack(quick=20, whole=20_000, judge="the same loops in Python")
 def test_reductions_of_universal_functions(attack: Any) -> None:
-    """Universal functions of two numbers: ``reduce`` and its kin, targets over arguments"""
+    """Universal functions of two numbers: ``reduce`` and related methods, targets over arguments"""
     for case in attack:
         with case:
             rng = case.rng

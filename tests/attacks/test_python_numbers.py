@@ -114,7 +114,7 @@ class Writer:
 @pytest.mark.filterwarnings("ignore::symgrad.errors.PathsWarning")
 @pytest.mark.attack(quick=60, whole=5_000, judge="plain Python, and its differences")
 def test_python_numbers(attack: Any) -> None:
-    """Formulas of Python's floats, whole numbers and truth values: operators, match, lists."""
+    """Formulas of Python's floats, integers and booleans: operators, match, lists."""
     for case in attack:
         with case, sg.backend("numpy"), np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)

@@ -147,7 +147,7 @@ def made(source: str, number: int, installed: bool) -> ModuleType:
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 @pytest.mark.usefixtures("no_kernels")
 def test_questions(attack: Any) -> None:
-    """What a value says that it is: attributes, types, abstract classes, protocols."""
+    """Questions to a value: attributes, types, abstract classes, protocols."""
     for case in attack:
         with case:
             source, x, installed = written(case.rng)

@@ -173,7 +173,7 @@ def test_small_triangles(attack: Any) -> None:
 
 @pytest.mark.attack(quick=10, whole=300, part=50, judge="residuals, and one thread, bit for bit")
 def test_small_systems_in_loops(attack: Any) -> None:
-    """Newton's method in a loop of its own for each start, side by side, by threads."""
+    """Newton's method in a separate loop for each start, side by side, by threads."""
     for case in attack:
         with case:
             rng = case.rng

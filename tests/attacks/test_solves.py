@@ -150,7 +150,7 @@ def _in_thread(seed: int, make: Any, solver: int, n: int, errors: list[Any]) -> 
 
 @pytest.mark.attack(quick=12, whole=1_000, judge="solutions that are known")
 def test_solves(attack: Any) -> None:
-    """Functions made anew for each solve, kept, changed, failing, nested, and in threads"""
+    """Functions made for each solve, kept, changed, failing, nested, and in threads"""
     for case in attack:
         with case:
             rng = case.rng

@@ -159,7 +159,7 @@ SINGLE: list[Callable[[Any, Any], Any]] = [
 
 @pytest.mark.attack(quick=20, whole=1_000, part=100, judge="finite differences; nan where equal")
 def test_single_values_and_vectors(attack: Any) -> None:
-    """What has a derivative apart alone: right there, and never a number where values are equal."""
+    """Values with a derivative only apart: right there, and never a number where they are equal."""
     for case in attack:
         with case:
             rng = case.rng

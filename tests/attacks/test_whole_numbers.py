@@ -87,7 +87,7 @@ def program(rng: np.random.Generator) -> str:
 
 @pytest.mark.attack(quick=150, whole=6_000, judge="NumPy, types and errors included")
 def test_whole_numbers(attack: Any) -> None:
-    """Whole numbers as sizes, counts, places and axes, and beside arrays of short types."""
+    """Integers as sizes, counts, places and axes, and beside arrays of short types."""
     for case in attack:
         with case, warnings.catch_warnings(), sg.backend("numpy"):
             warnings.simplefilter("ignore")

@@ -23,7 +23,7 @@ from ..op import (
 )
 from .np_common import as_array
 
-_REASON = "whole numbers have no derivative"
+_REASON = "integers have no derivative"
 _WHOLE = (sp.Integers, sp.Integers)
 
 #: Euclid's algorithm on magnitudes.

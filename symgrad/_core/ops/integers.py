@@ -17,7 +17,7 @@ import sympy as sp
 
 from ..op import Builder, Code, Emit, Evidence, Map, NoRule, Words, define
 
-_REASON = "whole numbers have no derivative"
+_REASON = "integers have no derivative"
 _ANY = (-(2**63), 2**63 - 1)
 
 
@@ -91,7 +91,7 @@ def _integer(name: str, evaluate: np.ufunc, emit: Any, form: Any) -> Any:
             rule=NoRule(_REASON)),
         Code(Emit(emit), source=lambda x, y: f"np.{evaluate.__name__}({x}, {y})"),
         Evidence(samples=((-9, 9), (1, 9)), ulp=0.0),
-        Words(f"np.{evaluate.__name__} of whole numbers."),
+        Words(f"np.{evaluate.__name__} of integers."),
     )  # fmt: skip
 
 

@@ -40,7 +40,7 @@ from .np_refused import OF_PLACES
 
 UNARY, BINARY, WHOLE = (Real,), (Real, Real), (sp.Integers, sp.Integers)
 CONDITION = sp.FiniteSet(sp.false, sp.true)
-TRUTH = "truth values and whole numbers have no derivative"
+TRUTH = "booleans and integers have no derivative"
 
 
 def truth(x: Any) -> Any:

@@ -34,7 +34,7 @@ _COUNTS = (
 )
 _PRINTED = "a traced value has no numbers to print"
 _WRITTEN = "a traced value has no numbers to write"
-_MATRIX = "np.matrix is an old class with rules of its own: use arrays and @"
+_MATRIX = "np.matrix is an old class with other rules: use arrays and @"
 _BITS = "it takes bytes apart, which have no derivative"
 
 #: Names of NumPy functions and why they cannot be traced.

@@ -32,7 +32,7 @@ from .np_sorting import count_below
 # ---------------------------------------------------------------- interpolation
 
 
-@composite(np.interp, convention="at a point of the table the slope of the piece to the right")
+@composite(np.interp, convention="at a point of the table the derivative of the piece to the right")
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
            period: Any = None) -> Any:  # fmt: skip
     """Piecewise linear interpolation in a table."""

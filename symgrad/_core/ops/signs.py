@@ -91,7 +91,7 @@ HEAVISIDE = define(
 
 
 def share(x: Any, y: Any) -> Any:
-    """What x has of max(x, y): 1, 0, or half at a tie."""
+    """The share of x in max(x, y): 1, 0, or half at a tie."""
     tie = np.where(x == y, 0.5, x + y)  # unordered: nan
     return np.where(x > y, 1, np.where(x < y, 0, tie))
 
@@ -103,7 +103,7 @@ SHARE = define(
         rule=NoRule(STEP)),
     Code(Composed(share), source=lambda x, y: f"share({x}, {y})", helpers=(share,)),
     Evidence(samples=(-3, 3), ulp=0.0),
-    Words("What x has of max(x, y): 1, 0, or half at a tie."),
+    Words("The share of x in max(x, y): 1, 0, or half at a tie."),
 )  # fmt: skip
 
 
