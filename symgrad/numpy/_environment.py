@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.base.stand_in_types import class_of
 from .._core.base.state import now
 from .._core.graph import user_line
 from .._core.trace import ArrayMethods, Reading, array_namespace, reading
@@ -198,6 +199,17 @@ def _namespace(module: Any) -> Callable[..., Any]:
     return ask
 
 
+def _of_arrays(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Return array_api_compat's test of a value, which a traced array or number of NumPy passes."""
+
+    @functools.wraps(test)
+    def ask(x: Any) -> bool:
+        traced = isinstance(x, ArrayMethods)
+        return issubclass(class_of(x), (np.ndarray, np.generic)) if traced else test(x)
+
+    return ask
+
+
 def __getattr__(part: str) -> Any:
     """Return a version of a module that users import, and symgrad does not."""
     if part not in ("ARRAY_API_COMPAT", "PANDAS", "XARRAY", "SUBPROCESS"):
@@ -208,6 +220,8 @@ def __getattr__(part: str) -> Any:
         made = {k: refused(getattr(module, k), f"subprocess.{k}()") for k in calls}
     elif part == "ARRAY_API_COMPAT":
         made = dict.fromkeys(("array_namespace", "get_namespace"), _namespace(module))
+        for name in ("is_numpy_array", "is_array_api_obj"):
+            made[name] = _of_arrays(getattr(module, name))
     else:
         readers = [k for k in dir(module) if k.startswith(("read_", "open_", "load_"))]
         made = {k: of_file(getattr(module, k), module.__name__) for k in readers}
