@@ -230,7 +230,11 @@ def test_products_with_a_length_have_no_second_derivative_at_zero(way: Any) -> N
 
 def test_derivatives_of_high_order_keep_their_shapes() -> None:
     """A mask of zeros that is a number stands for all elements of an array."""
-    f: Any = lambda x: np.cos(np.linalg.norm(x))  # noqa: E731
+
+    def cosine(x: Any) -> Any:
+        return np.cos(np.linalg.norm(x))
+
+    f: Any = cosine
     for _ in range(5):
         f = sg.grad(lambda x, f=f: np.sum(f(x)))
     np.testing.assert_allclose(f(np.array([0.5])), -np.sin(0.5), rtol=1e-9)

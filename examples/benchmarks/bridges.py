@@ -1,4 +1,4 @@
-"""What a call through a bridge costs: ``python examples/benchmarks/bridges.py``.
+"""The cost of a call through each bridge: ``python examples/benchmarks/bridges.py``.
 
 The function is a sum of squares, so that nearly all of a call is bookkeeping. Each library that is
 installed has a row for the value and one for value and gradient; beside them the same by symgrad

@@ -236,19 +236,19 @@ class Limit(Facet):
         Of a cotangent ``ct*f``: ``form(*operands, slope, still)``, of which further derivatives
         are. ``slope`` is the derivative of the first operand by r, None: zero; ``still``: whether
         r may be 0 for good.
-    beside:
+    undefined:
         Of the factor ``u = x/r`` of a tangent, with operands ``u, x, size, r``, of which ``size``
-        is 0 where all parts are: ``beside(*operands, still)``, which is ``u`` where what is made
-        of it has no second derivative.
+        is 0 where all parts are: ``undefined(*operands, still)``, which is ``u`` with derivatives
+        of nan, for what is made of it and has no second derivative.
     """
 
     form: Callable[..., Any] | None = None
-    beside: Callable[..., Any] | None = None
+    undefined: Callable[..., Any] | None = None
 
     @property
     def of_lengths(self) -> bool:
         """Whether anything is known."""
-        return self.form is not None or self.beside is not None
+        return self.form is not None or self.undefined is not None
 
 
 @dataclass(frozen=True)

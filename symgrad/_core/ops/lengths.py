@@ -97,7 +97,7 @@ def _over_limit(ct: Any, r: Any, slope: Any, still: bool) -> Any:
     return np.where(r == 0, 0.5 * _limit(ct, slope, still), ct * half_over(r))
 
 
-def _turn_beside(u: Any, x: Any, size: Any, r: Any, still: bool) -> Any:
+def _turn_undefined(u: Any, x: Any, size: Any, r: Any, still: bool) -> Any:
     # The root of 0 is 0, and its derivative times 0 is nan.
     return u if still else np.where(size == 0, np.sqrt(r), u)
 
@@ -142,7 +142,7 @@ TURN: Op = define(
     Evidence(samples=(0.5, 3)),
     Words("The derivative u = x/r of a length r by its part x, in tangents.",
         convention="it is 0 at 0, where size is 0"),
-    Limit(beside=_turn_beside),
+    Limit(undefined=_turn_undefined),
 )  # fmt: skip
 
 

@@ -46,10 +46,10 @@ def with_limits(outputs: Sequence[Node], kept: Iterable[Node]) -> list[Node]:
         found = form(*map(Traced, operands), slope=slope, still=still)
         return cast(as_node(found), node.dtype)
 
-    lengths = _bare(limits)
+    lengths = _base_lengths(limits)
     kinks = _kinks(outputs, set(limits), lengths) if lengths else [None] * len(outputs)
     outputs = rebuilt(outputs, change, dict(kept))
-    turns = [x for x in topological(outputs) if Limit.of(x.op).beside and x not in kept]
+    turns = [x for x in topological(outputs) if Limit.of(x.op).undefined and x not in kept]
     if turns:
         outputs = _with_turns(outputs, turns)
     found = list(outputs)
@@ -62,7 +62,7 @@ def with_limits(outputs: Sequence[Node], kept: Iterable[Node]) -> list[Node]:
     return found
 
 
-def _bare(limits: Sequence[Node]) -> list[Node]:
+def _base_lengths(limits: Sequence[Node]) -> list[Node]:
     """Return the lengths that may be 0 by chance, of no other lengths."""
     return _innermost(
         r for r in dict.fromkeys(viewed(x.operands[-1]) for x in limits) if not is_still(r)
@@ -88,20 +88,20 @@ def _kinks(
     has its limit there does not count.
     """
     stand_ins: dict[Node, Node] = {}
-    bare = set(lengths)
+    checked_lengths = set(lengths)
 
     def change(node: Node, operands: tuple[Node, ...]) -> Node | None:
         if node not in limits:
             return None
         stand_ins[node] = fresh(node, "limit")
         ct, length = node.operands[0], node.operands[-1]
-        others = bare - {viewed(length)}
-        if Limit.of(node.op).beside or (
+        others = checked_lengths - {viewed(length)}
+        if Limit.of(node.op).undefined or (
             others.isdisjoint(topological([ct])) and _is_elementwise(ct, length)
         ):
             return stand_ins[node]
-        zero = _is_zero(operands[-2 if len(operands) > 2 else -1])
-        value = np.where(zero, Traced(stand_ins[node]), Traced(plain(node, operands)))
+        found = Traced(plain(node, operands))
+        value = np.where(_is_zero(operands[-1]), Traced(stand_ins[node]), found)
         return cast(as_node(value), node.dtype)
 
     def plain(node: Node, operands: tuple[Node, ...]) -> Node:
@@ -110,7 +110,8 @@ def _kinks(
 
     given = rebuilt(outputs, change)
     tangents = {
-        r: as_node(np.where(_is_zero(r), _generic(r, k), 0.0)) for k, r in enumerate(lengths)
+        r: as_node(np.where(_is_zero(r), _generic_weights(r, k), 0.0))
+        for k, r in enumerate(lengths)
     }
     found = push_forward(given, {r: cast(t, r.dtype) for r, t in tangents.items()})
     # Conditions are not differentiated: there are no limits in them.
@@ -123,7 +124,7 @@ def _is_zero(x: Node) -> Any:
     return np.equal(Traced(x), 0.0)
 
 
-def _generic(x: Node, k: int = 0) -> Any:
+def _generic_weights(x: Node, k: int = 0) -> Any:
     """Return weights of which no sum with small integers is 0, others for each ``k``."""
     places: Any = np.reshape(Traced(Iota(dim_product(x.shape))), Traced(x).shape)
     return (1.0 / (math.pi / 4 + k * math.e + math.sqrt(2) * places)).astype(x.dtype)
@@ -139,17 +140,17 @@ def _with_turns(outputs: Sequence[Node], turns: Sequence[Node]) -> list[Node]:
     """
     # Of lengths of lengths there are products: they have no limits.
     roots = _innermost(viewed(x.operands[-1]) for x in turns)
-    nested = {x: _beside(x) for x in turns if viewed(x.operands[-1]) not in roots}
+    nested = {x: _undefined(x) for x in turns if viewed(x.operands[-1]) not in roots}
     outputs, turns = substitute(outputs, nested), [x for x in turns if x not in nested]
     stand_ins = {x: fresh(x, "turn") for x in turns}
     of_stand_ins = substitute(outputs, stand_ins)
     places = [k for k, x in enumerate(of_stand_ins) if x is not outputs[k] and x.dtype.kind == "f"]
     linear = [of_stand_ins[k] for k in places]
-    apart = substitute(outputs, {x: _apart(x) for x in turns})
+    at_rest = substitute(outputs, {x: _at_rest(x) for x in turns})
     order = {x: k for k, x in enumerate((*turns, *roots))}
 
     def weights(x: Node) -> Any:
-        return _generic(x, order[x])
+        return _generic_weights(x, order[x])
 
     def push(nodes: Sequence[Node | None], tangents: Any, fixed: bool) -> list[Node | None]:
         some = [x for x in nodes if x is not None]
@@ -199,28 +200,28 @@ def _with_turns(outputs: Sequence[Node], turns: Sequence[Node]) -> list[Node]:
             known[k] = known[k] & (np.abs(a - b) <= near)
     known = [a & (np.abs(b) < math.inf) for a, b in zip(known, limits, strict=True)]
     unknown = reduce(np.logical_or, [np.any(~x) for x in known]) if known else False
-    beside = substitute(outputs, {x: _beside(x, unknown) for x in turns})
+    undefined = substitute(outputs, {x: _undefined(x, unknown) for x in turns})
     found = list(outputs)
     for k, place in enumerate(places):
-        value = np.where(known[k], Traced(apart[place]) + limits[k], Traced(beside[place]))
+        value = np.where(known[k], Traced(at_rest[place]) + limits[k], Traced(undefined[place]))
         found[place] = cast(as_node(value), outputs[place].dtype)
     return found
 
 
-def _apart(turn: Node) -> Node:
+def _at_rest(turn: Node) -> Node:
     """Return ``x/r``, 0 with derivatives of 0 where r is 0."""
     u, _, size, _ = turn.operands
     return cast(as_node(np.where(_is_zero(size), 0.0, Traced(u))), turn.dtype)
 
 
-def _beside(turn: Node, asked: Any = True) -> Node:
+def _undefined(turn: Node, asked: Any = True) -> Node:
     """Return ``x/r`` where what is made of it has no second derivative, or a still one.
 
     Where that is not ``asked`` for, nothing comes back from there: no guard passes a routine.
     """
-    beside, still = Limit.of(turn.op).beside, is_still(viewed(turn.operands[-1]))
-    assert beside is not None
-    found = np.where(asked, beside(*map(Traced, turn.operands), still=still), 0.0)
+    undefined, still = Limit.of(turn.op).undefined, is_still(viewed(turn.operands[-1]))
+    assert undefined is not None
+    found = np.where(asked, undefined(*map(Traced, turn.operands), still=still), 0.0)
     return cast(as_node(found), turn.dtype)
 
 
@@ -248,7 +249,7 @@ def _by_length(ct: Node, length: Node, still: bool) -> Any:
         [pushed] = push_forward([ct], {r: as_node(tangent)})
         if pushed is None:
             return None
-        [known] = rebuilt([pushed], lambda x, xs: xs[0] if Limit.of(x.op).beside else None)
+        [known] = rebuilt([pushed], lambda x, xs: xs[0] if Limit.of(x.op).undefined else None)
         [known] = substitute([known], {r: as_node(values)})
         return Traced(*substitute([known], back))
 

@@ -19,8 +19,8 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "SYMGRAD_NUM_THREADS"):
 os.environ["SYMGRAD_CACHE_DIR"] = ""
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import peers  # noqa: E402
-from harness._workload import NAMES, load  # noqa: E402
+import peers  # noqa: E402  (after the settings)
+from harness._workload import NAMES, load  # noqa: E402  (after the settings)
 
 
 def call(name: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
