@@ -311,6 +311,7 @@ def _unpacked(a: Any, b: Any, c: Any) -> Any:
 #: A function of [0, 1, 4] that does not depend on the first element, and its gradient.
 APART: dict[str, tuple[Callable[..., Any], list[float]]] = {
     "slice": (lambda x: np.sum(np.sqrt(x)[1:]), [0, 1 / 2, 1 / 4]),
+    "zeros": (lambda x: np.sum(np.zeros_like(x) * np.sqrt(x)) + np.sqrt(x)[1], [0, 1 / 2, 0]),
     "element": (lambda x: np.sqrt(x)[1], [0, 1 / 2, 0]),
     "logarithm": (lambda x: np.sum(np.log(x)[1:]), [0, 1, 1 / 4]),
     "quotient": (lambda x: np.sum((1 / x)[1:]), [0, -1, -1 / 16]),

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..base.sizes import dim_expand, dim_product
-from ..graph import Constant, Literal, Node, SizeOf, bodies, topological
+from ..graph import Constant, Literal, Node, SizeOf, bodies, topological, viewed
 from ..op import PROJECTIONS, Bodied, Map, Op, Zeros, registry
 from ..trace import Traced, as_node
 
@@ -250,7 +250,9 @@ class Support:
     def _parts(self, x: Node) -> tuple[Node, ...]:
         """Return the operands on whose zeros those of a value depend."""
         op = x.op
-        if not x.operands or x.dtype.kind != "f" or (x in self._graph and op.kind != "map"):
+        if not x.operands or x.dtype.kind != "f":
+            return ()
+        if x in self._graph and op.kind != "map" and not isinstance(viewed(x), Literal):
             return ()
         if op.kind == "map":
             return tuple([y for y in x.operands if y.dtype.kind == "f"]) if _zeros(x) else ()
@@ -334,9 +336,10 @@ class Support:
         """
         if not self._edges or partial is None or isinstance(partial, (int, float)):
             return EVERYWHERE
-        y = x = as_node(partial)
-        while y.op.kind == "view":
-            y = y.operands[0]
+        x = as_node(partial)
+        y = viewed(x)
+        if isinstance(y, Literal):
+            return self._of_leaf(y)
         if isinstance(y, Constant):
             return EVERYWHERE if bool(np.all(y.array)) else _nonzero(x)
         counts = bool(y.operands) and not any(z.dtype.kind == "f" for z in y.operands)
