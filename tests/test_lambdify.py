@@ -310,3 +310,12 @@ def test_given_functions_are_in_the_formula_that_comes_back() -> None:
     f = sg.lambdify(x, sp.sin(x) + sp.pi, {"sin": lambda v: v**2, "pi": 3.0})
     own = sp.Symbol("x", real=True)
     assert sp.simplify(sg.symbolic(f, 0.5) - own**2 - 3) == 0
+
+
+def test_implemented_functions_are_not_pickled() -> None:
+    """SymPy's error said "cannot pickle 'staticmethod' object"."""
+    f = implemented_function("f", lambda v: v * v)
+    with pytest.raises(TypeError, match="which implemented_function made"):
+        pickle.dumps(sg.lambdify(x, f(x) + 1))
+    g = sg.lambdify(x, sp.Function("f")(x) + 1, {"f": np.square})
+    assert pickle.loads(pickle.dumps(g))(3.0) == 10.0

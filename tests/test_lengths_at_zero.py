@@ -238,3 +238,65 @@ def test_derivatives_of_high_order_keep_their_shapes() -> None:
     for _ in range(5):
         f = sg.grad(lambda x, f=f: np.sum(f(x)))
     np.testing.assert_allclose(f(np.array([0.5])), -np.sin(0.5), rtol=1e-9)
+
+
+def _length(x: Any) -> Any:
+    return np.linalg.norm(x)
+
+
+#: Functions of a length, whether each has a third and a fourth derivative where it is 0.
+ORDERS: dict[str, tuple[Callable[[Any], Any], bool]] = {
+    "Matern-3/2": (lambda x: (1 + _length(x)) * np.exp(-_length(x)), False),
+    "cosine": (lambda x: np.cos(_length(x)), True),
+    "square": (lambda x: _length(x) ** 2, True),
+    "cosh of a hypot": (lambda x: np.cosh(np.hypot(x[0], 2 * x[1])), True),
+    "a root of squares": (lambda x: np.exp(-(np.sqrt(3 * np.sum(x**2) / 4) ** 2)), True),
+}
+
+
+@pytest.mark.quick(4)
+@pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.parametrize("passes", ["rrr", "frr", "ffr", "fff"])
+def test_third_derivatives_at_zero_are_right_or_nan(name: str, passes: str) -> None:
+    """They were 0 in reverse mode where there is none: the next term of a limit is cut off."""
+    f, smooth = ORDERS[name]
+    for p in passes:
+        f = _forward(f) if p == "f" else sg.jacobian(f, mode="reverse")
+    third = f(np.zeros(2))
+    if smooth:
+        np.testing.assert_array_equal(third, 0.0)
+    else:
+        assert np.isnan(np.einsum("iij->ij", third)[[0, 1], [0, 1]]).all()
+    assert np.isfinite(f(np.array([0.3, 0.4]))).all()
+
+
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("passes", ["rrrr", "frrr", "ffrr", "rffr", "ffff"])
+def test_fourth_derivatives_at_zero_are_nan(passes: str) -> None:
+    """They were 0 in reverse mode, and three times what they are in forward mode."""
+    f: Any = lambda x: np.cos(_length(x))  # noqa: E731
+    for p in passes:
+        f = _forward(f) if p == "f" else sg.jacobian(f, mode="reverse")
+    assert np.isnan(f(np.zeros(2))).all()
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_derivatives_of_few_lengths(rows: int) -> None:
+    f = lambda x: np.sum(np.cos(_lengths(x)))  # noqa: E731
+    want = -np.eye(2 * rows).reshape(rows, 2, rows, 2)
+    for way in WAYS:
+        np.testing.assert_allclose(way(f)(np.zeros((rows, 2))), want)
+
+
+def test_high_derivatives_by_points_whose_distances_from_themselves_are_zero() -> None:
+    x = np.array([0.0, 0.5, 2.0])
+
+    def pairs(x: Any) -> Any:
+        return np.sum(np.cos(np.sqrt((x[:, None] - x) ** 2)))
+
+    f: Any = pairs
+    for _ in range(4):
+        f = sg.grad(lambda x, f=f: np.sum(f(x)[:1] if f is not pairs else f(x)))
+    d = x[:, None] - x
+    by_first = 2 * np.array([np.sum(np.cos(d[0, 1:])), -np.cos(d[0, 1]), -np.cos(d[0, 2])])
+    np.testing.assert_allclose(f(x), by_first, rtol=1e-12)

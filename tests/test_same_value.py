@@ -679,3 +679,11 @@ def test_rounding_has_no_slope(digits: int | None) -> None:
 def test_rounding_to_a_whole_number_is_pythons() -> None:
     for x in (0.5, 1.5, -0.4, -2.5, 1e16):
         assert repr(float(sg.compile(round)(x))) == repr(float(round(x)))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_powers_of_integers_that_64_bits_do_not_hold(backend: Any) -> None:
+    """NumPy's way had a raw OverflowError."""
+    f = sg.compile(lambda x: x**70, backend=backend)
+    assert f(3) == 3**70
+    np.testing.assert_allclose(f(3.0), 3.0**70, rtol=1e-14)

@@ -301,7 +301,7 @@ class Specialization:
             args, kwargs = self.signature.tree.children
             rest = iter(given)
             given = [tree.unflatten(rest) for tree in (*args.children, *kwargs.children)]
-        from ._kernel import BRANCH  # noqa: PLC0415
+        from ._kernel import BRANCH, MISFIT  # noqa: PLC0415
 
         try:
             with raising_after():
@@ -309,6 +309,8 @@ class Specialization:
         except ValueError as error:
             if str(error) == BRANCH:
                 raise BranchError(BRANCH) from None
+            if str(error) == MISFIT:  # the sizes are this trace's: a number made of them is wide
+                raise WideError(MISFIT) from None
             raise
         assert self.entry is not None
         outputs: list[Any] = [None] * len(self._ranks)

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import sympy as sp
 from sympy.core.expr import AtomicExpr
+from sympy.core.function import AppliedUndef
 from sympy.core.symbol import Str
 from sympy.matrices.expressions.matexpr import MatrixElement, MatrixExpr
 from sympy.tensor.array import NDimArray
@@ -213,7 +214,16 @@ class Formula:
         return made.run(*made.names.checked(values))
 
     def __reduce__(self) -> Any:
-        return call_again(Formula, _MADE[self].given, {})
+        given = _MADE[self].given
+        for expr in given:
+            for f in expr.atoms(AppliedUndef) if isinstance(expr, sp.Basic) else ():
+                if inspect.getattr_static(type(f), "_imp_", None) is not None:
+                    raise TypeError(
+                        f"SymPy cannot pickle {f.func}, which implemented_function made. Write "
+                        f"instead: Function({str(f.func)!r}) in the formula, and its code in "
+                        "modules= of lambdify or functions= of from_sympy"
+                    )
+        return call_again(Formula, given, {})
 
 
 class _Made(NamedTuple):

@@ -30,6 +30,15 @@ Shape = tuple[Dimension, ...]
 class WideError(UnsupportedError):
     """Arithmetic with sizes or integer arguments has a number that no 64 bits hold."""
 
+    @classmethod
+    def of(cls, number: int) -> WideError:
+        """Return the error for a number."""
+        return cls(
+            f"an integer of more than 64 bits, {number}, in arithmetic with sizes or integer "
+            "arguments. Write instead: a float from the start (1.0), or take the remainder in each "
+            "step"
+        )
+
 
 class Dim(sp.Symbol):  # type: ignore[misc]
     """A symbolic dimension: a positive integer symbol that carries its hint."""

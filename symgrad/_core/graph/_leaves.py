@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ..base.sizes import Dimension, Shape, as_expr
+from ..base.sizes import Dimension, Shape, WideError, as_expr
 from ..op import Leaf, NoRule, Op
 from ._interned import intern, new_node
 from ._node import Node
@@ -154,6 +154,10 @@ def leaf_value(leaf: Node, size: Callable[[Any], int]) -> Any:
     if isinstance(leaf, Constant):
         return leaf.array
     if isinstance(leaf, SizeOf):
-        return leaf.dtype.type(size(leaf.size))
+        number = size(leaf.size)
+        try:
+            return leaf.dtype.type(number)
+        except OverflowError:
+            raise WideError.of(number) from None
     assert isinstance(leaf, Iota)
     return np.arange(size(leaf.size))

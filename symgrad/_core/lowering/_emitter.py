@@ -358,11 +358,7 @@ class Emitter:
         """Return an ``i64`` register or constant with the value of an index expression."""
         if isinstance(expr, int):
             if not -(1 << 63) <= expr < 1 << 63:
-                raise WideError(
-                    f"an integer of more than 64 bits, {expr}, in arithmetic with sizes or "
-                    "integer arguments. Write instead: a float from the start (1.0), or take the "
-                    "remainder in each step"
-                )
+                raise WideError.of(expr)
             return str(expr)
         known = self._indices.get(expr)
         if known is not None:
