@@ -190,6 +190,8 @@ def operands(op: Map) -> tuple[Input, list[Input]]:
     rule = op.linear.transpose if op.linear else op.partials
     if rule is not None:
         names = list(inspect.signature(rule).parameters)
+    elif op.arity > 2 and op.sympy is not None:
+        names = ["y", *inspect.signature(op.sympy).parameters]
     names = names[: op.arity + 1]
     types = ["bool" if d.contains(sp.true) == True else  # noqa: E712
              "int64" if d.is_subset(sp.Integers) else "float64" for d in op.domain]  # fmt: skip

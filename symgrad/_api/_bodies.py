@@ -29,7 +29,7 @@ from .._core.trace import (
     require_traced,
     zeros_like,
 )
-from .._core.transforms.forward import push_forward
+from .._core.transforms.limits import push_forward
 from .._core.transforms.reverse import pull_back
 from .._core.transforms.series import Series
 from ..errors import ArgumentError

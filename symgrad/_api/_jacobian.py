@@ -31,7 +31,7 @@ from .._core.trace import (
     zeros_like,
 )
 from .._core.transforms.batch import batch
-from .._core.transforms.forward import push_forward, with_limits
+from .._core.transforms.limits import push_forward, with_limits
 from .._core.transforms.reverse import pull_back
 from .._sparse import added_up, memory, places_throughout
 from ..errors import ArgumentError, OutOfMemoryError, SparsityWarning
@@ -192,7 +192,8 @@ def _columns(y: Node, x: Node) -> Node:
     [out] = with_limits([out], scalars)
     parts, regions = [], []
     for place, scalar in zip(places, scalars, strict=True):
-        [column] = push_forward([out], {scalar: Literal(1, x.dtype)}, fixed=True)
+        one = {scalar: Literal(1, x.dtype)}
+        [column] = push_forward([out], one, fixed=True, once_more=False)
         if column is not None:
             parts.append(column)
             regions.append((*map(whole, y.shape), *_entry(place)))

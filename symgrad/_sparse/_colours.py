@@ -31,7 +31,7 @@ from .._core.ops import RESHAPE
 from .._core.ops.gathers import GATHER
 from .._core.trace import Traced, as_node, close_conditions, fresh, substitute, zeros_like
 from .._core.transforms.batch import batch, repeated
-from .._core.transforms.forward import push_forward
+from .._core.transforms.limits import push_forward
 from .._core.transforms.reverse import pull_back
 from ..errors import SparsityWarning
 from . import Structure, dependence

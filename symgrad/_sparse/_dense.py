@@ -18,8 +18,8 @@ from .._core.ops.movement import DIAG_EMBED
 from .._core.ops.operands import Cores
 from .._core.trace import as_node, cast, close_conditions, fresh, substitute
 from .._core.transforms.batch import batch
-from .._core.transforms.forward import push_forward
 from .._core.transforms.guards import Guarded
+from .._core.transforms.limits import push_forward
 from ..errors import OutOfMemoryError, UnsupportedError
 from ._block import Block
 from ._index import traced

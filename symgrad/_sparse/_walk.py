@@ -21,8 +21,9 @@ from .._core.op import AXES, PROJECTIONS, Bodied, Gather, Scatter
 from .._core.ops import TRANSPOSE
 from .._core.rewrite import Way, shortcuts, simplified
 from .._core.trace import as_node, cast, fresh, substitute
-from .._core.transforms.forward import fitted, with_limits
+from .._core.transforms.forward import fitted
 from .._core.transforms.guards import Guarded, added
+from .._core.transforms.limits import with_limits
 from .._core.transforms.support import Support, dependents
 from ._block import Block
 from ._dense import every, examples_of, filled, operands_of, whole

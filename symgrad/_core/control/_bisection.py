@@ -14,7 +14,7 @@ from typing import Any
 from ...errors import PathsWarning
 from ..graph import Input, Node, topological, warn_user
 from ..op import PROJECTIONS, Linear, Map
-from ..transforms.forward import push_forward
+from ..transforms.limits import push_forward
 from ..transforms.support import dependents
 from ._fields import Branch, Loop
 

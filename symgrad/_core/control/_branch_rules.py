@@ -13,8 +13,8 @@ from ..graph import Body, Input, Node
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, substitute
 from ..transforms.batch import batch, differing, repeated, widened
-from ..transforms.forward import push_forward
 from ..transforms.guards import Guard, Guarded, holds
+from ..transforms.limits import push_forward
 from ..transforms.reverse import pull_back_guarded
 from ._branch_writes import added, scattered
 from ._fields import Branch, counterparts, or_zeros, pick, result, stand_ins

@@ -12,7 +12,7 @@ from ..graph import Body, Input, Node
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, substitute
 from ..transforms.batch import batch, differing, repeated, widened
-from ..transforms.forward import push_forward
+from ..transforms.limits import push_forward
 from ._bisection import warn_of_narrowing
 from ._fields import Loop, or_zeros, pick, project, stand_ins
 

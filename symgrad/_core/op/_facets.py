@@ -233,21 +233,29 @@ class Limit(Facet):
     Parameters
     ----------
     form:
-        Of a cotangent ``ct*f``: ``form(*operands, slope, still)``, of which further derivatives
-        are. ``slope`` is the derivative of the first operand by r, None: zero; ``still``: whether
-        r may be 0 for good.
+        Of a cotangent ``ct*f``: ``form(*operands, slope, rest, still)``, of which further
+        derivatives are. ``slope`` is the derivative of the first operand by r where r is 0, None:
+        zero; ``rest(size, r)``: the condition that it is; ``still``: whether it may be for good.
     undefined:
         Of the factor ``u = x/r`` of a tangent, with operands ``u, x, size, r``, of which ``size``
         is 0 where all parts are: ``undefined(*operands, still)``, which is ``u`` with derivatives
         of nan, for what is made of it and has no second derivative.
+    again:
+        Of the condition that a length is 0 in a limit, with operands ``size, r`` and, for a limit
+        that is differentiated once, its slope as a function of r: ``again(size, r)``, the
+        condition for one derivative more.
+    beyond:
+        Of such a condition, whether no further derivative is known.
     """
 
     form: Callable[..., Any] | None = None
     undefined: Callable[..., Any] | None = None
+    again: Callable[..., Any] | None = None
+    beyond: bool = False
 
     @property
     def of_lengths(self) -> bool:
-        """Whether anything is known."""
+        """Whether the op is a first derivative of a length, or a factor of one."""
         return self.form is not None or self.undefined is not None
 
 

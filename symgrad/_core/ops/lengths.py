@@ -9,6 +9,7 @@ the Euclidean norm of a vector, ACM Trans. Math. Softw. 4 (1978); it cancels in 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from ..op import (
     Words,
     define,
 )
+from .logic import unknown
 
 
 def length_scale(length: Any) -> Any:
@@ -89,12 +91,14 @@ def _limit(ct: Any, slope: Any, still: bool) -> Any:
     return np.where(ct == 0, 0.0 if slope is None else slope, 0.0 if still else math.nan)
 
 
-def _along_limit(ct: Any, u: Any, x: Any, size: Any, r: Any, slope: Any, still: bool) -> Any:
-    return np.where(size == 0, _limit(ct, slope, still) * x, ct * u)
+def _along_limit(
+    ct: Any, u: Any, x: Any, size: Any, r: Any, slope: Any, rest: Any, still: bool
+) -> Any:
+    return np.where(rest(size, r), _limit(ct, slope, still) * x, ct * u)
 
 
-def _over_limit(ct: Any, r: Any, slope: Any, still: bool) -> Any:
-    return np.where(r == 0, 0.5 * _limit(ct, slope, still), ct * half_over(r))
+def _over_limit(ct: Any, r: Any, slope: Any, rest: Any, still: bool) -> Any:
+    return np.where(rest(r, r), 0.5 * _limit(ct, slope, still), ct * half_over(r))
 
 
 def _turn_undefined(u: Any, x: Any, size: Any, r: Any, still: bool) -> Any:
@@ -105,6 +109,50 @@ def _turn_undefined(u: Any, x: Any, size: Any, r: Any, still: bool) -> Any:
 def _spread(value: Any, *others: Any) -> Any:
     """Return a value in the shape of all operands, also of those that do not enter it."""
     return np.broadcast_arrays(value, *others)[0]
+
+
+KINK: Op = define(
+    Map("Kink", evaluate=np.zeros_like, domain=(Real,), rule=Partials(lambda y, x: (unknown(x),))),
+    Code(Composed(np.zeros_like), source=lambda x: f"np.zeros_like({x})"),
+    Evidence(samples=(-2, 2), ulp=0.0, precise=lambda context, guess, x: context.zero),
+    Words("0, whose derivatives are not known: where a length is 0.", convention="they are nan",
+        reading=lambda x: sp.Integer(0)),
+)  # fmt: skip
+
+
+def _truth(*kinds: Any) -> Any:
+    return kinds, np.dtype(bool)
+
+
+def _is_rest(size: Any, *others: Any) -> Any:
+    return _spread(size == 0, *others)
+
+
+def _rest(name: str, count: int, words: str, limit: Limit, sympy: Callable[..., Any]) -> Op:
+    return define(
+        Map(name, evaluate=_is_rest, domain=(Real,) * count, types=_truth, sympy=sympy,
+            rule=NoRule("it is a condition")),
+        Code(Composed(_is_rest),
+            source=lambda *xs: f"np.broadcast_arrays({xs[0]} == 0, {', '.join(xs[1:])})[0]"),
+        Evidence(samples=(-2, 2), ulp=0.0, exact_form=False),
+        Words(words),
+        limit,
+    )  # fmt: skip
+
+
+#: A choice keeps its condition in derivatives, so these say how often a limit was differentiated.
+AT_REST: Op = _rest(
+    "AtRest", 3, "Whether a length r is 0, in a gradient's limit, whose slope is a function of r.",
+    Limit(again=lambda size, r: AT_REST_AGAIN(size, r)), lambda size, r, slope: sp.Eq(size, 0),
+)  # fmt: skip
+AT_REST_AGAIN: Op = _rest(
+    "AtRestAgain", 2, "Whether a length r is 0, in the derivative of such a limit.",
+    Limit(again=lambda size, r: BEYOND_REST(size, r)), lambda size, r: sp.Eq(size, 0),
+)  # fmt: skip
+BEYOND_REST: Op = _rest(
+    "BeyondRest", 2, "Whether a length r is 0, where derivatives are not known any more.",
+    Limit(beyond=True), lambda size, r: sp.Eq(size, 0),
+)  # fmt: skip
 
 
 ALONG: Op = define(

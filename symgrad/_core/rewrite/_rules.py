@@ -161,7 +161,7 @@ def _doubled(node: Node, *operands: Node) -> Node | None:
                 continue
             exact = _is_power_of_two(first) and abs(outer) >= 1
             exact |= _is_power_of_two(outer) and abs(first) >= 1 and first == np.trunc(first)
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
                 product = node.dtype.type(outer) * node.dtype.type(first)
             if exact and np.isfinite(product):
                 return build("Multiply", Literal(product, node.dtype), inner, like=node)

@@ -24,7 +24,6 @@ from ..op import PROJECTIONS, Linear, Op, Products, registry
 from ..ops import unbroadcast
 from ..rewrite import Way, shortcuts, simplified, spectral_ways
 from ..trace import Traced, as_node, bind, cast, partials
-from .forward import with_limits
 from .guards import (
     Guarded,
     added,
@@ -39,6 +38,7 @@ from .guards import (
     where_read,
     without_tapes,
 )
+from .limits import with_limits
 from .support import Support, dependents
 
 _ADD = registry.ops["Add"]
