@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 import sympy as sp
@@ -163,6 +164,11 @@ def test_functions_without_a_value_by_evalf() -> None:
     for n in range(8):
         exact = [sp.factorial2(n), sp.fibonacci(n), sp.lucas(n)]
         np.testing.assert_allclose(g(n), [float(e) for e in exact], rtol=1e-13)
+    between = sg.from_sympy(sp.factorial2(x), [x])
+    for at in (0.0, 0.3, 1.0, 2.5, 3.7, 5.0, -0.5):
+        assert between(at) == pytest.approx(float(mpmath.fac2(at)), rel=1e-13), at
+        slope = float(mpmath.diff(mpmath.fac2, at))
+        assert sg.grad(between)(at) == pytest.approx(slope, rel=1e-12), at
     # Tails far out, where a difference of erf has no digits.
     far = sg.from_sympy(sp.erf2(x, y), [x, y])
     assert far(6.0, 7.0) == pytest.approx(

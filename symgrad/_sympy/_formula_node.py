@@ -148,6 +148,9 @@ _WRITTEN: dict[type, Callable[..., Any]] = {
     sp.KroneckerDelta: lambda i, j: sp.Piecewise((1, sp.Eq(i, j)), (0, True)),
     sp.fibonacci: lambda n: (_GOLDEN**n - sp.cos(sp.pi * n) * _GOLDEN**-n) / sp.sqrt(5),
     sp.lucas: lambda n: _GOLDEN**n + sp.cos(sp.pi * n) * _GOLDEN**-n,
+    sp.factorial2: lambda n: (
+        2 ** (n / 2) * sp.gamma(n / 2 + 1) * (2 / sp.pi) ** ((1 - sp.cos(sp.pi * n)) / 4)
+    ),
     sp.riemann_xi: lambda s: (
         s * (s - 1) * sp.gamma(s / 2) * sp.zeta(s) / (2 * sp.pi ** (s / 2))
     ),

@@ -126,13 +126,9 @@ def _catalan(n: Any) -> Any:
 
 
 def _double_factorial(n: Any) -> Any:
-    """By gamma; sqrt(2/pi) for odd n, as SymPy continues it for whole n."""
-    odd = np.equal(np.mod(n, 2.0), 1.0)
-    return (
-        raised(2.0, n / 2.0)
-        * special.gamma(n / 2.0 + 1.0)
-        * np.where(odd, math.sqrt(2 / math.pi), 1.0)
-    )
+    """By gamma; between integers as mpmath continues it, smoothly."""
+    odd = (1.0 - np.cos(math.pi * n)) / 2.0
+    return raised(2.0, n / 2.0) * special.gamma(n / 2.0 + 1.0) * raised(2 / math.pi, odd / 2.0)
 
 
 def _fibonacci(n: Any) -> Any:
