@@ -190,7 +190,8 @@ class Formula:
         if _is_short(tree.leaves):
             # SymPy's printer recurs, and computes: inverses, for the sign of a product of matrices.
             with tolerating(Exception):
-                self.__doc__ = f"The formula {sp.sstr(expressions)[:200]}."
+                text = sp.sstr(expressions, order=_order_of(tree.leaves))
+                self.__doc__ = f"The formula {text[:200]}."
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         made = _MADE[self]
@@ -498,6 +499,17 @@ def _is_short(formulas: Sequence[Any]) -> bool:
         count += 1
         waiting.extend(getattr(waiting.pop(), "args", ()))
     return not waiting
+
+
+def _order_of(formulas: Sequence[Any]) -> str | None:
+    """Return the order of terms in text: as they stand, if SymPy would compute numbers to sort."""
+    waiting = list(formulas)
+    while waiting:
+        e = waiting.pop()
+        if isinstance(e, sp.Function) and not e.free_symbols:
+            return "none"
+        waiting.extend(getattr(e, "args", ()))
+    return None
 
 
 def _chooses(tape: Tape) -> bool:
