@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import mpmath
@@ -15,8 +15,11 @@ from sympy.codegen import cfunctions, numpy_nodes, scipy_nodes
 from sympy.codegen.matrix_nodes import MatrixSolve
 from sympy.combinatorics import Permutation
 from sympy.functions.special.tensor_functions import LeviCivita
+from sympy.logic.boolalg import Boolean
 from sympy.matrices import expressions as matrices
+from sympy.printing.pycode import MpmathPrinter
 from sympy.tensor.array import expressions as arrays
+from sympy.utilities.lambdify import MPMATH_TRANSLATIONS as TRANSLATED
 
 import symgrad as sg
 from symgrad.errors import UnsupportedError
@@ -162,6 +165,13 @@ TWO: list[tuple[Any, tuple[float, float], tuple[float, float]]] = [
                           (INDEX, 1, 3)),
      (-1, 1), (-1, 1)),
     (lambda a, b: sp.Sum(sp.cos(INDEX * a) * b / (INDEX + 2), (INDEX, 3, -1)), (-1, 1), (-1, 1)),
+    (lambda a, b: sp.factorial2(a) * b, (0.3, 4), (-2, 2)),
+    (lambda a, b: sp.Piecewise((a * a, sp.Or(a > 1, b < 0)), (b, True)), (-2, 2), (-2, 2)),
+    (lambda a, b: sp.Piecewise((a, sp.Not(cfunctions.isinf(b)) & (a >= 0)), (b, True)),
+     (-2, 2), (-2, 2)),
+    (lambda a, b: sp.CRootOf(T**5 - T - 1, 0) * a + sp.AlgebraicNumber(sp.sqrt(2)) * b,
+     (-2, 2), (-2, 2)),
+    (lambda a, b: sp.besselj(sp.Float("0.5", 30), a) * b, (0.5, 3), (-2, 2)),
 ]  # fmt: skip
 
 
@@ -206,6 +216,35 @@ CYCLE = Permutation([1, 2, 0])
 
 def _array(a: Any, b: Any) -> Any:
     return sp.ImmutableDenseNDimArray([[a, b], [a * b, 2]])
+
+
+#: Arguments beside the two numbers: what each stands for, as NumPy computes it of these (axes of
+#: the numbers' own stand behind those of a matrix) and as a formula.
+MATRIX, VECTOR = sp.MatrixSymbol("M", 2, 2), sp.IndexedBase("v")
+ARRAY, PATH = arrays.ArraySymbol("w", (2, 2)), sp.Function("q")(T)
+MATRIX_VALUE = sp.ImmutableMatrix([[Y + 4, X / 8], [sp.sin(X * Y), 3]])
+VECTOR_VALUE = (X, sp.cos(Y), X * Y / 9)
+ARRAY_VALUE = sp.ImmutableDenseNDimArray([[X, Y / 4], [sp.sin(Y), 2]])
+PATH_VALUE, SPEED_VALUE = sp.sin(X - Y), sp.cos(X * Y)
+OTHERS = (MATRIX, VECTOR, ARRAY, PATH, PATH.diff(T))
+
+
+def _others(x: Any, y: Any) -> list[Any]:
+    """Return the values of the other arguments."""
+
+    def stacked(parts: list[Any], *shape: int) -> Any:
+        rows = np.stack(np.broadcast_arrays(*parts))
+        return np.reshape(rows, (*shape, *rows.shape[1:]))
+
+    matrix = stacked([y + 4, x / 8, np.sin(x * y), 3.0], 2, 2)
+    square = stacked([x, y / 4, np.sin(y), 2.0], 2, 2)
+    return [
+        np.moveaxis(matrix, (0, 1), (-2, -1)),
+        stacked([x, np.cos(y), x * y / 9], 3),
+        np.moveaxis(square, (0, 1), (-2, -1)),
+        np.sin(x - y),
+        np.cos(x * y),
+    ]
 
 
 #: Numbers made of matrices and arrays, of numbers between -1 and 1.
@@ -295,6 +334,46 @@ STRUCTURES = [
             (INDEX, OTHER)) / (INDEX + 2 * OTHER + 1), (INDEX, 0, 1), (OTHER, 0, 1)),
         lambda a, b: a + b + (b + a * b) / 3 + (a * b + a) / 2 + 1,
     ),
+    Structure(
+        lambda a, b: sp.Trace(matrices.DiagonalOf(MATRIX) * sp.ImmutableMatrix([[a, b]])),
+        lambda a, b: MATRIX_VALUE[0, 0] * a + MATRIX_VALUE[1, 1] * b,
+    ),
+    Structure(
+        lambda a, b: sp.Trace(sp.MatMul(
+            sp.ImmutableSparseMatrix(2, 2, {(0, 0): a, (1, 0): b}), _small(a, b))),
+        lambda a, b: a * (b + 4) + b * a,
+    ),
+    # Of other arguments.
+    Structure(
+        lambda a, b: sp.Trace(sp.MatMul(MATRIX, _small(a, b))) / 9 + MATRIX[1, 0] * a,
+        lambda a, b: (MATRIX_VALUE * _small(a, b)).trace() / 9 + MATRIX_VALUE[1, 0] * a,
+    ),
+    Structure(
+        lambda a, b: sp.Determinant(MATRIX + _small(a, b)) / 9,
+        lambda a, b: (MATRIX_VALUE + _small(a, b)).det() / 9,
+    ),
+    Structure(
+        lambda a, b: sp.Trace(sp.MatMul(matrices.Inverse(MATRIX), _small(a, b))) + a,
+        lambda a, b: (MATRIX_VALUE.inv() * _small(a, b)).trace() + a,
+    ),
+    Structure(
+        lambda a, b: sp.Sum(VECTOR[INDEX] * a**INDEX, (INDEX, 0, 2)) + VECTOR[1] * b,
+        lambda a, b: sum(v * a**k for k, v in enumerate(VECTOR_VALUE)) + VECTOR_VALUE[1] * b,
+    ),
+    Structure(
+        lambda a, b: sp.Product(b + VECTOR[INDEX] ** 2, (INDEX, 0, 2)) * a,
+        lambda a, b: sp.Mul(*(b + v**2 for v in VECTOR_VALUE)) * a,
+    ),
+    Structure(
+        lambda a, b: a * PATH + sp.sin(PATH.diff(T) * b),
+        lambda a, b: a * PATH_VALUE + sp.sin(SPEED_VALUE * b),
+    ),
+    Structure(
+        lambda a, b: sp.Sum(arrays.ArrayElement(ARRAY, (INDEX, OTHER)) * a**INDEX * b**OTHER,
+                            (INDEX, 0, 1), (OTHER, 0, 1)),
+        lambda a, b: (ARRAY_VALUE[0, 0] + ARRAY_VALUE[1, 0] * a
+                      + ARRAY_VALUE[0, 1] * b + ARRAY_VALUE[1, 1] * a * b),
+    ),
 ]  # fmt: skip
 
 #: Contractions of arrays, which SymPy takes into no other formula.
@@ -331,6 +410,16 @@ CONTRACTIONS = [
             (0, 2), (1, 3)),
         lambda a, b: a + b + a * b + 2,
     ),
+    Structure(
+        lambda a, b: arrays.ArrayContraction(
+            arrays.ArrayTensorProduct(ARRAY, _array(a, b)), (0, 3), (1, 2)),
+        lambda a, b: (ARRAY_VALUE.tomatrix() * _array(a, b).tomatrix()).trace(),
+    ),
+    Structure(
+        lambda a, b: arrays.ArrayContraction(arrays.ArrayTensorProduct(
+            sp.ImmutableSparseNDimArray({0: a, 3: b}, (2, 2)), _array(a, b)), (0, 2), (1, 3)),
+        lambda a, b: a**2 + 2 * b,
+    ),
 ]  # fmt: skip
 
 
@@ -358,18 +447,21 @@ def _formula(rng: np.random.Generator, depth: int) -> tuple[Any, Any]:
     if kind < 4:
         function = list(ONE)[rng.integers(len(ONE))]
         inner = _formula(rng, depth - 1)
-        given, plain = (function(_within(e, ONE[function])) for e in inner)
-        return given, plain
+        return _both([inner], lambda e: function(_within(e, ONE[function])))
     if kind == 8:
         return _of_matrices(rng, depth, STRUCTURES)
     a, b = (_formula(rng, depth - 1) for _ in range(2))
-    pairs = list(zip(a, b, strict=True))
     if kind < 8:
         function, first, second = TWO[rng.integers(len(TWO))]
-        given, plain = (function(_within(u, first), _within(v, second)) for u, v in pairs)
-    else:
-        given, plain = (u + v / 2 if kind < 11 else u * v - u for u, v in pairs)
-    return given, plain
+        return _both([a, b], lambda u, v: function(_within(u, first), _within(v, second)))
+    return _both([a, b], lambda u, v: u + v / 2 if kind < 11 else u * v - u)
+
+
+def _both(parts: list[tuple[Any, Any]], function: Callable[..., Any]) -> tuple[Any, Any]:
+    """Apply a function to what is given and to what is plain: once, where these are the same."""
+    given, plain = zip(*parts, strict=True)
+    made = function(*given)
+    return made, made if all(p is q for p, q in parts) else function(*plain)
 
 
 def _of_matrices(rng: Any, depth: int, structures: list[Structure]) -> tuple[Any, Any]:
@@ -407,6 +499,21 @@ def _integral(integrand: Any, interval: Any) -> Any:
 NAMES: dict[str, Any] = {
     "quad": _integral,
     "Cbrt": mpmath.cbrt,
+    "catalan": lambda n: (
+        4**n * mpmath.gamma(n + 0.5) / (mpmath.sqrt(mpmath.pi) * mpmath.gamma(n + 2))
+    ),
+    "erf2": lambda a, b: mpmath.erf(b) - mpmath.erf(a),
+    "factorial2": mpmath.fac2,
+    "isinf": mpmath.isinf,
+    "exp2": lambda a: mpmath.mpf(2) ** a,
+    "airyaiprime": lambda a: mpmath.airyai(a, derivative=1),
+    "airybiprime": lambda a: mpmath.airybi(a, derivative=1),
+    "jn": lambda n, a: mpmath.sqrt(mpmath.pi / 2 / a) * mpmath.besselj(n + 0.5, a),
+    "yn": lambda n, a: mpmath.sqrt(mpmath.pi / 2 / a) * mpmath.bessely(n + 0.5, a),
+    "erfcinv": lambda a: mpmath.erfinv(1 - a),
+    "dirichlet_eta": mpmath.altzeta,
+    "Li": lambda a: mpmath.li(a) - mpmath.li(2),
+    "assoc_legendre": lambda n, m, a: mpmath.legenp(n, m, a, type=2),
     "sinc": mpmath.sinc,  # else a Piecewise, which SymPy folds with conditions that it cannot take
     "cosm1": lambda a: mpmath.cos(a) - 1,
     "fma": lambda a, b, c: a * b + c,
@@ -440,6 +547,12 @@ NAMES: dict[str, Any] = {
     "isnan": mpmath.isnan,
 }
 
+#: What SymPy rewrites in the whole formula before it prints it, for seconds, though mpmath has it.
+REWRITTEN = [
+    "cot", "csc", "sec", "acot", "acsc", "asec", "coth", "csch", "sech", "acoth", "acsch", "asech",
+    "fibonacci", "beta", "factorial", "binomial", "frac", "erfc", "Ei",
+]  # fmt: skip
+
 
 def _multiplied_out(body: Any, limits: Any) -> Any:
     index, first, last = limits
@@ -454,14 +567,99 @@ def _added_up(body: Any, *limits: Any) -> Any:
     return sp.Sum(body, *limits)
 
 
+def _sum(body: Any, first: Any, last: Any) -> Any:
+    if last < first - 1:
+        return -_sum(body, last + 1, first - 1)
+    return mpmath.fsum(body(mpmath.mpf(k)) for k in range(int(first), int(last) + 1))
+
+
+def _product(body: Any, first: Any, last: Any) -> Any:
+    return mpmath.fprod(body(mpmath.mpf(k)) for k in range(int(first), int(last) + 1))
+
+
+class _Parts(MpmathPrinter):
+    """Print a formula with each part computed once and when it is needed.
+
+    Parts with a bound symbol stay where they are. SymPy's own text for mpmath repeats a part
+    wherever it stands, under integrals at each of their nodes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({
+            "fully_qualified_modules": False,
+            "order": "none",  # SymPy would compute parts to sort terms
+            "allow_unknown_functions": True,
+            "user_functions": {name: name for name in [*REWRITTEN, *NAMES]},
+        })  # fmt: skip
+        self.names: dict[Any, str] = {}
+        self.lines: list[str] = []
+
+    def function(self, formula: Any) -> Callable[[Any, Any], Any]:
+        """Return the formula as a function of both symbols."""
+        result = self._print(formula)
+        body = [*self.lines, f"return {result}"]
+        there = vars(mpmath) | {name: getattr(mpmath, n) for name, n in TRANSLATED.items()}
+        there |= NAMES | {"cache": cache, "_sum": _sum, "_product": _product}
+        exec("\n    ".join(["def function(x, y):", *body]), there)
+        made: Callable[[Any, Any], Any] = there["function"]
+        return made
+
+    def _print(self, expr: Any, **options: Any) -> Any:
+        if (
+            not isinstance(expr, (sp.Expr, Boolean))
+            or not expr.args
+            or expr.free_symbols - {X, Y}
+            or expr.is_Rational
+        ):
+            return super()._print(expr, **options)
+        if expr not in self.names:
+            text = super()._print(expr, **options)
+            self.names[expr] = f"part_{len(self.names)}"
+            self.lines.append(f"{self.names[expr]} = cache(lambda: {text})")
+        return f"{self.names[expr]}()"
+
+    def _print_Dummy(self, expr: Any) -> str:
+        return f"own_{expr.dummy_index}"
+
+    def _print_Sum(self, expr: Any, name: str = "_sum") -> str:
+        text = self._print(expr.function)
+        for limits in expr.limits:
+            index, first, last = map(self._print, limits)
+            text = f"{name}(lambda {index}: {text}, {first}, {last})"
+        return text
+
+    def _print_Product(self, expr: Any) -> str:
+        return self._print_Sum(expr, "_product")
+
+    def _print_Subs(self, expr: Any) -> Any:
+        return self._print(expr.doit())
+
+    def _print_Contains(self, expr: Any) -> Any:
+        return self._print(expr.args[1].as_relational(expr.args[0]))
+
+    def _print_ComplexRootOf(self, expr: Any) -> Any:
+        return self._print(expr.evalf(60))
+
+    _print_AlgebraicNumber = _print_ComplexRootOf
+
+    def _print_betainc_regularized(self, expr: Any) -> Any:
+        # SymPy prints mpmath's betainc, which is not regularized.
+        return self._print(sp.betainc(*expr.args) / sp.beta(*expr.args[:2]))
+
+
 class _Exact:
     """A formula's values with 50 digits: by mpmath, by SymPy's evalf for what mpmath has not."""
 
     def __init__(self, formula: Any) -> None:
-        subs = {e: e.doit() for e in formula.atoms(sp.Subs)}
-        # SymPy prints betainc_regularized as mpmath's betainc, which is not regularized.
-        self.formula = (
-            formula.xreplace(subs)
+        self.formula = formula
+        self.function = _Parts().function(formula)
+
+    @cached_property
+    def written_out(self) -> Any:
+        """The formula as evalf takes it."""
+        subs = {e: e.doit() for e in self.formula.atoms(sp.Subs)}
+        return (
+            self.formula.xreplace(subs)
             .replace(sp.Product, _multiplied_out)
             .replace(sp.Sum, _added_up)
             .replace(sp.Contains, lambda x, where: where.as_relational(x))
@@ -469,7 +667,6 @@ class _Exact:
                 sp.betainc_regularized, lambda a, b, x, y: sp.betainc(a, b, x, y) / sp.beta(a, b)
             )
         )
-        self.function = sp.lambdify([X, Y], self.formula, [NAMES, "mpmath"])
 
     def __call__(self, a: Any, b: Any) -> Any:
         """Return the value; None where there is none, or none that is real."""
@@ -479,7 +676,7 @@ class _Exact:
                 value = mpmath.mpmathify(self.function(*at))
             except (NameError, AttributeError, TypeError):
                 try:
-                    value = self.formula.evalf(60, subs={X: a, Y: b})
+                    value = self.written_out.evalf(60, subs={X: a, Y: b})
                 except ValueError:  # harmonic of what has no value
                     return None
                 if not (value.is_Float or value.is_Rational):
@@ -492,6 +689,13 @@ class _Exact:
             if abs(mpmath.im(value)) > mpmath.mpf(10) ** -50 * abs(value):
                 return None
             return mpmath.re(value)
+
+
+def _function(read: Callable[..., Any], formula: Any) -> Callable[..., Any]:
+    """Return the formula's function of both numbers."""
+    names = [X, Y, *OTHERS] if formula.has(*OTHERS) else [X, Y]
+    f: Callable[..., Any] = read(*((names, formula) if read is sg.lambdify else (formula, names)))
+    return f if len(names) == 2 else lambda x, y: f(x, y, *_others(x, y))
 
 
 def _real_part(f: Any) -> Any:
@@ -563,7 +767,7 @@ def test_sympy_formulas(attack: Attack) -> None:
                 case.tally("no value")
                 continue
             read = sg.lambdify if case.number % 5 == 1 else sg.from_sympy
-            f = read([X, Y], formula) if read is sg.lambdify else read(formula, [X, Y])
+            f = _function(read, formula)
             at = float(a), float(b)
             what = formula, at
             scale = max(1.0, abs(float(wanted)))
