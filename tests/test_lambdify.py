@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from sympy.codegen import numpy_nodes
 from sympy.utilities.lambdify import implemented_function
 
 import symgrad as sg
@@ -319,3 +320,12 @@ def test_implemented_functions_are_not_pickled() -> None:
         pickle.dumps(sg.lambdify(x, f(x) + 1))
     g = sg.lambdify(x, sp.Function("f")(x) + 1, {"f": np.square})
     assert pickle.loads(pickle.dumps(g))(3.0) == 10.0
+
+
+def test_extremes_of_arrays() -> None:
+    rows = np.array([[1.0, 4.0], [3.0, -2.0]])
+    for kind, function in ((numpy_nodes.amin, np.min), (numpy_nodes.amax, np.max)):
+        for form, axis in ((kind(x), None), (kind(x, axis=0), 0), (kind(x, axis=-1), -1)):
+            np.testing.assert_array_equal(sg.lambdify(x, form)(rows), function(rows, axis=axis))
+    f = sg.lambdify(x, numpy_nodes.amax(x))
+    np.testing.assert_array_equal(sg.grad(f)(rows), [[0.0, 1.0], [0.0, 0.0]])

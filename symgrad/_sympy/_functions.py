@@ -146,6 +146,16 @@ def _harmonic(n: Any) -> Any:
     return special.digamma(n + 1.0) + np.euler_gamma
 
 
+def _extreme(reduction: Callable[..., Any]) -> Callable[..., int]:
+    """Return what writes a reduction along an axis, of all elements where there is none."""
+
+    def emit(builder: Builder, e: Any, slots: list[int]) -> int:
+        axis = int(e.axis) if isinstance(e.axis, sp.Integer) else None
+        return builder.step(reduction, *slots, static=(axis,))
+
+    return emit
+
+
 def _multigamma(builder: Builder, e: Any, slots: list[int]) -> int:
     return builder.step(_of_multigamma, slots[0], static=(_whole(e, 1, least=1),))
 
@@ -584,6 +594,8 @@ FUNCTIONS: dict[Any, Meaning] = {
     cfunctions.fma: _fma, scipy_nodes.cosm1: special.cosm1, scipy_nodes.powm1: special.powm1,
     cfunctions.isnan: np.isnan, cfunctions.isinf: np.isinf,
     numpy_nodes.maximum: folded(np.maximum), numpy_nodes.minimum: folded(np.minimum),
+    numpy_nodes.amax: Form(_extreme(np.max), lambda e: [e.array]),
+    numpy_nodes.amin: Form(_extreme(np.min), lambda e: [e.array]),
     numpy_nodes.logaddexp: np.logaddexp, numpy_nodes.logaddexp2: np.logaddexp2,
     # gamma, beta, counting
     sp.loggamma: _loggamma, sp.factorial: _factorial, sp.factorial2: _double_factorial,
