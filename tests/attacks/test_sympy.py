@@ -757,7 +757,7 @@ def test_sympy_formulas(attack: Attack) -> None:
                     formula, plain = _of_matrices(case.rng, depth, CONTRACTIONS)
                 else:
                     formula, plain = _formula(case.rng, depth)
-            except (AttributeError, TypeError):  # of Xor in zeta, of a Lambda in a product
+            except (AttributeError, TypeError, ValueError):  # Xor in zeta, a Lambda in a product
                 case.tally("no formula of SymPy's")
                 continue
             a, b = (sp.Rational(int(case.rng.integers(-40, 40)) * 2 + 1, 32) for _ in range(2))
@@ -771,7 +771,13 @@ def test_sympy_formulas(attack: Attack) -> None:
             at = float(a), float(b)
             what = formula, at
             scale = max(1.0, abs(float(wanted)))
-            found = f(*at)
+            try:
+                found = f(*at)
+            except UnsupportedError as error:  # of a real part that SymPy wrote in conjugates
+                if not formula.has(sp.I) or "complex" not in str(error):
+                    raise
+                case.tally("refused: complex")
+                continue
             if np.iscomplexobj(found):
                 # SymPy wrote a real part as a sum of conjugates, whose type is complex.
                 assert abs(np.imag(found)) <= 1e-11 * scale, what
@@ -793,7 +799,8 @@ def test_sympy_formulas(attack: Attack) -> None:
                     _compare(bends[i][j], right, 1e-7, size, (*what, "bend", i, j))
             if case.number % 4 == 1 and formula == plain:  # matrices come back as such
                 _require_back(f, formula, (a, b), wanted)
-            _require_arrays(f, exact, (a, b), (wanted, *judged[:2]), (*what, "array"))
+            if not (formula.has(sp.Integral) and formula.has(*OTHERS)):  # of one array at a time
+                _require_arrays(f, exact, (a, b), (wanted, *judged[:2]), (*what, "array"))
 
 
 def _require_arrays(f: Any, exact: _Exact, place: Any, known: Any, what: Any) -> None:
