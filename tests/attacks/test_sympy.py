@@ -550,7 +550,8 @@ NAMES: dict[str, Any] = {
 #: What SymPy rewrites in the whole formula before it prints it, for seconds, though mpmath has it.
 REWRITTEN = [
     "cot", "csc", "sec", "acot", "acsc", "asec", "coth", "csch", "sech", "acoth", "acsch", "asech",
-    "fibonacci", "beta", "factorial", "binomial", "frac", "erfc", "Ei",
+    "fibonacci", "beta", "factorial", "binomial", "frac", "erfc", "Ei", "RisingFactorial",
+    "FallingFactorial",
 ]  # fmt: skip
 
 
