@@ -588,3 +588,14 @@ def test_no_constant_is_computed_to_print_a_formula(monkeypatch: pytest.MonkeyPa
     assert not computed
     assert "riemann_xi" in (f.__doc__ or "")
     assert "x**2 + x" in (sg.from_sympy(x + x**2, [x]).__doc__ or "")
+
+
+def test_complex_integrals_from_right_to_left() -> None:
+    """SciPy's ``quad`` with ``complex_func=True`` has the sign of one from left to right."""
+    for first, last in ((1, -2), (-2, 1), (x, 0), (0, x)):
+        formula = sp.Integral(sp.exp(sp.I * i * y), (i, first, last))
+        f = sg.from_sympy(formula, [x, y])
+        wanted = complex(formula.subs(PLACE).evalf(20))
+        assert f(0.37, 0.62) == pytest.approx(wanted, rel=1e-13)
+        assert sg.compile(f)(0.37, 0.62) == pytest.approx(wanted, rel=1e-13)
+        np.testing.assert_allclose(f(np.array([0.37, 0.37]), 0.62), [wanted, wanted], rtol=1e-13)
