@@ -590,6 +590,20 @@ def test_no_constant_is_computed_to_print_a_formula(monkeypatch: pytest.MonkeyPa
     assert "x**2 + x" in (sg.from_sympy(x + x**2, [x]).__doc__ or "")
 
 
+def test_no_matrix_is_inverted_to_print_a_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SymPy's printer asks for the sign of a product of matrices: minutes for 2 by 2."""
+    inverted: list[Any] = []
+    plain = sp.ImmutableMatrix.inv
+    monkeypatch.setattr(
+        sp.ImmutableMatrix, "inv", lambda m, **more: inverted.append(m) or plain(m, **more)
+    )
+    small = sp.ImmutableMatrix([[sp.sin(x) + 4, y], [x * y, 3]])
+    f = sg.from_sympy(sp.Trace(sp.MatMul(small, sp.Inverse(small.T))), [x, y])
+    assert not inverted
+    m = np.array([[np.sin(0.3) + 4, 0.4], [0.12, 3]])
+    assert f(0.3, 0.4) == pytest.approx(np.trace(m @ np.linalg.inv(m.T)))
+
+
 def test_complex_integrals_from_right_to_left() -> None:
     """SciPy's ``quad`` with ``complex_func=True`` has the sign of one from left to right."""
     for first, last in ((1, -2), (-2, 1), (x, 0), (0, x)):

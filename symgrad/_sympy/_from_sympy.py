@@ -186,12 +186,7 @@ class Formula:
             ]
         self.__signature__ = inspect.Signature(parameters)
         self.__name__ = self.__qualname__ = "formula"
-        self.__doc__ = "A formula."
-        if _is_short(tree.leaves):
-            # SymPy's printer recurs, and computes: inverses, for the sign of a product of matrices.
-            with tolerating(Exception):
-                text = sp.sstr(expressions, order=_order_of(tree.leaves))
-                self.__doc__ = f"The formula {text[:200]}."
+        self.__doc__ = _described(expressions, tree.leaves)
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         made = _MADE[self]
@@ -493,23 +488,26 @@ def _real(builder: FormulaBuilder, slot: int) -> int:
     return builder.constant(float(value)) if whole else slot
 
 
-def _is_short(formulas: Sequence[Any]) -> bool:
-    waiting, count = list(formulas), 0
-    while waiting and count < PRINTED:
-        count += 1
-        waiting.extend(getattr(waiting.pop(), "args", ()))
-    return not waiting
+def _described(expressions: Any, formulas: Sequence[Any]) -> str:
+    """Return a docstring: the text of formulas, where SymPy computes nothing to write it.
 
-
-def _order_of(formulas: Sequence[Any]) -> str | None:
-    """Return the order of terms in text: as they stand, if SymPy would compute numbers to sort."""
-    waiting = list(formulas)
+    Its printer recurs. It takes the complex values of constants to sort terms by them, and inverts
+    matrices for the sign of their product.
+    """
+    order, waiting, count = None, list(formulas), 0
     while waiting:
         e = waiting.pop()
+        count += 1
+        parts = getattr(e, "args", ())
+        inverts = isinstance(e, MatrixExpr) and any(isinstance(a, sp.MatrixBase) for a in parts)
+        if count > PRINTED or inverts:
+            return "A formula."
         if isinstance(e, sp.Function) and not e.free_symbols:
-            return "none"
-        waiting.extend(getattr(e, "args", ()))
-    return None
+            order = "none"
+        waiting.extend(parts)
+    with tolerating(Exception):
+        return f"The formula {sp.sstr(expressions, order=order)[:200]}."
+    return "A formula."
 
 
 def _chooses(tape: Tape) -> bool:
