@@ -521,3 +521,20 @@ def test_second_derivatives_by_moving_limits_where_the_other_end_is_singular() -
     np.testing.assert_allclose(
         sg.jacobian(sg.grad(f), mode="forward")(1.7), 2.0 * log / 1.7, rtol=1e-7
     )
+
+
+@pytest.mark.slow
+def test_second_derivatives_of_a_length_in_an_integral_and_its_limit() -> None:
+    """The weights of the second derivative at lengths of 0 depend on no argument."""
+
+    def area(a: Any, b: Any) -> Any:
+        r = np.hypot(a, b)
+        return quad(lambda t: np.sin(t * r), r, b)[0]
+
+    found = np.array(sg.hessian(area, (0, 1))(0.5, 0.7))
+    slope, step = sg.grad(area, (0, 1)), 1e-5
+    columns = [
+        (np.array(slope(0.5 + u, 0.7 + v)) - np.array(slope(0.5 - u, 0.7 - v))) / (2 * step)
+        for u, v in ((step, 0.0), (0.0, step))
+    ]
+    np.testing.assert_allclose(found, np.stack(columns, 1), rtol=1e-8)

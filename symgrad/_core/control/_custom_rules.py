@@ -18,7 +18,7 @@ from ...errors import ArgumentError, ShapeError
 from ..base.broadcast import show
 from ..base.sizes import Dimension, same
 from ..base.state import now
-from ..graph import BODIES, RULE, Body, Input, Literal, Node, Rule, apply
+from ..graph import BODIES, RULE, Body, Input, Literal, Node, Rule, apply, topological
 from ..graph._types import TOKEN
 from ..op import FLAG, BranchOp, Products, Words, define
 from ..rewrite import rewrite
@@ -70,7 +70,8 @@ def build_custom(
     if examples is not None:  # the rule knows what they do
         examples.conditions = dict.fromkeys(examples.conditions, True) | before
     close_conditions(dict(zip(inputs, nodes, strict=True)))
-    closed = close(inputs, rewrite(found.nodes))
+    outputs = rewrite(found.nodes)
+    closed = close(inputs, outputs, own=_of_no_input(outputs))
     if closed.captured:
         lines = ", ".join(sorted({str(x.where) for x in closed.captured if x.where}))
         raise ArgumentError(
@@ -82,6 +83,15 @@ def build_custom(
     index = Literal(0, np.int64)
     node = apply(CUSTOM, (index, *nodes), items, (), TOKEN)
     return found.filled([Traced(result(node, k)) for k in range(len(found.places))])
+
+
+def _of_no_input(outputs: Sequence[Node]) -> set[Node]:
+    """Return what depends on no input: it has no derivative, and is computed within."""
+    found: set[Node] = set()
+    for node in topological(outputs):
+        if not isinstance(node, Input) and all(x in found for x in node.operands):
+            found.add(node)
+    return {node for node in found if node.operands}
 
 
 # ---------------------------------------------------------------- the op's own rules
