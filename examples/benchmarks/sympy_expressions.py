@@ -157,13 +157,13 @@ Made = Callable[[list[float]], Any]
 
 
 def by_symgrad(formulas: list[Any], symbols: list[Any], slopes: bool) -> Made:
-    """Compiled, with reverse mode or seeds."""
+    """Compiled, with reverse mode or seeds; several formulas are one array, as of the others."""
     import numpy as np
 
     import symgrad as sg
 
     one = len(formulas) == 1
-    f = sg.lambdify([symbols], formulas[0] if one else formulas)
+    f = sg.lambdify([symbols], formulas[0] if one else sp.ImmutableMatrix(formulas))
     made = sg.compile(f) if not slopes else sg.grad(f) if one else sg.jacobian(f)
     at: dict[int, Any] = {}
 
