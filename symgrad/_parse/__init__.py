@@ -46,6 +46,7 @@ def parse(text: str, *, symbols: Symbols = None) -> sp.Expr:
     - ``Sum(f, (k, a, b))``, ``Product(f, (k, a, b))`` and ``Integral(f, (t, a, b))`` bind the name
       in their limits. They are not evaluated: their compiled form is a loop, and a quadrature. A
       sum has at most 1,000,000 terms; one of numbers alone 1,000, which are added at once.
+    - ``Derivative(f, x, (y, 2))`` is computed where the formula is, by names that it has.
     - The name of a special function is a function where it is called, and a symbol elsewhere:
       ``beta*x`` and ``beta(2, x)``.
     - SymPy's ordinary evaluation applies, except for special functions: like terms are

@@ -143,6 +143,12 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[sp.Expr, sp.Expr], sp.Basic]] = {
 }
 
 _RELATIONS = {"Eq": sp.Eq, "Ne": sp.Ne, "Lt": sp.Lt, "Le": sp.Le, "Gt": sp.Gt, "Ge": sp.Ge}
+#: Orders of a derivative by one name.
+_ORDERS = range(1, 11)
+_LOGIC: dict[str, Callable[..., sp.Basic]] = {
+    "And": sp.And, "Or": sp.Or, "Not": sp.Not, "Xor": sp.Xor, "Nand": sp.Nand, "Nor": sp.Nor,
+    "Implies": sp.Implies, "Equivalent": sp.Equivalent,
+}  # fmt: skip
 #: Names that mean one function to SymPy and another to NumPy or SciPy.
 _AMBIGUOUS = {
     "jn": ["besselj (SciPy's jn)", "sqrt(pi/(2*x))*besselj(n + 1/2, x) (SymPy's)"],
@@ -240,6 +246,8 @@ class _Builder:
         if name in BINDING:
             ends = [end for limit in self.limits(node) for end in limit.ends]
             return [node.args[0], *(end for end in ends if isinstance(end, ast.expr))]
+        if name == "Derivative" and not node.keywords and len(node.args) > 1:
+            return node.args[:1]  # the names are read as such, not as values
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             raise self.error(f"{name} takes plain arguments only in a formula", node)
         if name not in FUNCTIONS and name not in SPECIAL:
@@ -367,8 +375,8 @@ class _Builder:
                 return self.call(name, below, node)
         raise AssertionError(node)  # operands() has refused everything else
 
-    def name(self, node: ast.Name) -> Value:
-        scope = self.scopes[node]
+    def name(self, node: ast.Name, within: ast.expr | None = None) -> Value:
+        scope = self.scopes[within or node]
         meaning = scope[node.id] if node.id in scope else self.names.look_up(node.id)
         if isinstance(meaning, str):
             raise self.error(meaning, node)
@@ -413,6 +421,26 @@ class _Builder:
             raise self.error("an integral of numbers alone: write its value", node)
         return self.added(name, node.args[0], limits, self.scopes[node])
 
+    def derivative(self, node: ast.Call, below: Value) -> Value:
+        """Build ``Derivative(f, x)``, ``Derivative(f, x, 2)`` or ``Derivative(f, (x, 2), y)``."""
+        body, _ = self.real(below, node.args[0])
+        variables: list[tuple[sp.Expr, int]] = []
+        for given in node.args[1:]:
+            match given:
+                case ast.Name():
+                    variables.append((self.name(given, node).meaning, 1))
+                case ast.Constant(value=int() as order) if variables and order in _ORDERS:
+                    variables[-1] = variables[-1][0], order
+                case ast.Tuple(elts=[ast.Name() as name, ast.Constant(value=int() as order)]) if (
+                    order in _ORDERS
+                ):
+                    variables.append((self.name(name, node).meaning, order))
+                case _:
+                    raise self.error("Derivative is written Derivative(f, x, (y, 2))", given)
+        if not all(v.is_Symbol for v, _ in variables):
+            raise self.error("Derivative is by names, not by numbers or formulas", node)
+        return Value(sp.Derivative(body, *variables))
+
     def added(self, name: str, body: ast.expr, limits: list[Limit], scope: Scope) -> Value:
         """Return a sum or product without free names, term by term, each checked like any text."""
         if not limits:
@@ -445,6 +473,9 @@ class _Builder:
         if name in BINDING:
             assert isinstance(node, ast.Call)
             return self.bound(node, below)
+        if name == "Derivative":
+            assert isinstance(node, ast.Call)
+            return self.derivative(node, below[0])
         if name == "Piecewise":
             return self.piecewise([value.pair for value in below], node)
         if name in ("where", "ITE"):
@@ -452,6 +483,8 @@ class _Builder:
             return self.piecewise([(yes, condition), (no, Value(sp.true))], node)
         if name in ("power", "pow"):
             return self.power(below, node)
+        if name in _LOGIC:
+            return Value(_LOGIC[name](*(self.condition(value, node) for value in below)))
         arguments = self.reals(below, node)
         meanings = [meaning for meaning, _ in arguments]
         if name in _RELATIONS:
@@ -517,7 +550,9 @@ class _Builder:
 def _arity(name: str) -> tuple[int, int]:
     if name in FUNCTIONS:
         return FUNCTIONS[name].least, FUNCTIONS[name].most
-    return {"where": (3, 3), "ITE": (3, 3), "Piecewise": (1, 1000)}.get(name, (2, 2))
+    many = dict.fromkeys(("And", "Or", "Nand", "Nor", "Piecewise"), (1, 1000))
+    some = dict.fromkeys(("Xor", "Equivalent"), (1, 20))  # SymPy compares all pairs
+    return {"where": (3, 3), "ITE": (3, 3), "Not": (1, 1), **many, **some}.get(name, (2, 2))
 
 
 def _infinite(node: ast.expr) -> sp.Expr | None:

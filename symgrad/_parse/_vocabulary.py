@@ -15,12 +15,13 @@ import difflib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import mpmath
 import numpy as np
 import sympy as sp
-from sympy.codegen import cfunctions
+from sympy.codegen import cfunctions, numpy_nodes, scipy_nodes
 
 from .._core.base.argument_checks import as_items, shown
 from .._core.base.scipy_names import special
@@ -123,14 +124,18 @@ def _harmonic_value(n: float) -> float:
     return float(special.digamma(n + 1) + np.euler_gamma)
 
 
+def _riemann_xi_value(s: float) -> Any:
+    return s * (s - 1) / 2 * mpmath.pi ** (-s / 2) * mpmath.gamma(s / 2) * mpmath.zeta(s)
+
+
 def _falling_value(x: float, n: float) -> float:
     return float(special.poch(x - n + 1, n))
 
 
-def _hermite_value(degree: float, x: float) -> float:
+def _hermite_value(degree: float, x: float, kind: str = "eval_hermite") -> float:
     if degree != int(degree) or degree < 0:
         return math.nan
-    return float(special.eval_hermite(int(degree), x))
+    return float(getattr(special, kind)(int(degree), x))
 
 
 def _lambertw(x: sp.Expr, branch: sp.Expr = sp.S.Zero) -> sp.Expr:
@@ -161,6 +166,16 @@ def _at_order(function: Any, order: int) -> Callable[..., sp.Expr]:
 
 def _hyper(above: int) -> Callable[..., sp.Expr]:
     return lambda *xs: sp.hyper(xs[:above], xs[above:-1], xs[-1], evaluate=False)
+
+
+def _exact(function: Any) -> Callable[..., float]:
+    """Return mpmath's function on doubles; nan where it is complex."""
+
+    def value(*arguments: float) -> float:
+        found = mpmath.mpmathify(function(*arguments))
+        return math.nan if found.imag else float(found.real)
+
+    return value
 
 
 def _reciprocal(function: Callable[[float], float]) -> Callable[[float], float]:
@@ -237,6 +252,13 @@ _SPECIAL_TABLE: tuple[tuple[str, Function], ...] = (
     ("frac", Function(_E(sp.frac), lambda x: x - math.floor(x))),
     ("radians deg2rad", Function(lambda x: x * sp.pi / 180, math.radians)),
     ("degrees rad2deg", Function(lambda x: x * 180 / sp.pi, math.degrees)),
+    ("cosm1", Function(_E(scipy_nodes.cosm1), _real("cosm1"))),
+    ("powm1", Function(_E(scipy_nodes.powm1), _exact(mpmath.powm1), 2, 2)),
+    ("logaddexp", Function(numpy_nodes.logaddexp,
+                           lambda x, y: float(np.logaddexp(x, y)), 2, 2)),
+    ("logaddexp2", Function(numpy_nodes.logaddexp2,
+                            lambda x, y: float(np.logaddexp2(x, y)), 2, 2)),
+    ("fma", Function(_E(cfunctions.fma), lambda x, y, z: x * y + z, 3, 3)),
     ("DiracDelta", Function(_E(sp.DiracDelta), lambda x: 0.0)),
     ("KroneckerDelta", Function(sp.KroneckerDelta, lambda i, j: float(i == j), 2, 2)),
     # gamma, beta, counting
@@ -254,7 +276,20 @@ _SPECIAL_TABLE: tuple[tuple[str, Function], ...] = (
                             exact=20)),
     ("uppergamma", Function(_E(sp.uppergamma), lambda s, x: float(mpmath.gammainc(s, x)), 2, 2,
                             exact=20)),
+    ("factorial2", Function(_E(sp.factorial2), _exact(mpmath.fac2), exact=20)),
+    ("fibonacci", Function(_E(sp.fibonacci), _exact(mpmath.fib), exact=20)),
+    ("lucas", Function(_E(sp.lucas), _exact(lambda n: mpmath.fib(n - 1) + mpmath.fib(n + 1)),
+                       exact=20)),
+    ("catalan", Function(_E(sp.catalan),
+                         _exact(lambda n: mpmath.binomial(2 * n, n) / (n + 1)), exact=20)),
+    ("betainc", Function(_E(sp.betainc), _exact(mpmath.betainc), 4, 4, exact=20)),
+    ("betainc_regularized", Function(
+        sp.betainc_regularized,
+        _exact(lambda a, b, x, y: mpmath.betainc(a, b, x, y, regularized=True)), 4, 4, exact=20)),
     # error functions, integrals
+    ("erf2inv", Function(_E(sp.erf2inv),
+                         lambda x, y: float(special.erfinv(y + special.erf(x))), 2, 2)),
+    ("Li", Function(_E(sp.Li), _exact(lambda x: mpmath.li(x) - mpmath.li(2)), exact=_SHORT)),
     ("erfi", Function(_E(sp.erfi), _real("erfi"), exact=20)),
     ("erf2", Function(_E(sp.erf2), lambda x, y: math.erf(y) - math.erf(x), 2, 2)),
     ("erfinv", Function(_E(sp.erfinv), _real("erfinv"))),
@@ -287,6 +322,8 @@ _SPECIAL_TABLE: tuple[tuple[str, Function], ...] = (
     ("airybiprime", Function(_E(sp.airybiprime), _part("airy", 3), exact=_SHORT)),
     # zeta functions, hypergeometric and elliptic functions
     ("zeta", Function(_E(sp.zeta), _real("zeta"), 1, 2, exact=20)),
+    ("dirichlet_eta", Function(_E(sp.dirichlet_eta), _exact(mpmath.altzeta), exact=20)),
+    ("riemann_xi", Function(_E(sp.riemann_xi), _exact(_riemann_xi_value), exact=20)),
     ("polylog", Function(_polylog, _polylog_value, 2, 2, exact=20)),
     ("hyp0f1", Function(_hyper(0), _real("hyp0f1"), 2, 2, exact=20)),
     ("hyp1f1", Function(_hyper(1), _real("hyp1f1"), 3, 3, exact=20)),
@@ -294,6 +331,7 @@ _SPECIAL_TABLE: tuple[tuple[str, Function], ...] = (
     ("elliptic_k ellipk", Function(_E(sp.elliptic_k), _real("ellipk"), exact=_SHORT)),
     ("elliptic_e ellipe", Function(_E(sp.elliptic_e), _real("ellipe"), exact=_SHORT)),
     ("elliptic_f ellipkinc", Function(_E(sp.elliptic_f), _real("ellipkinc"), 2, 2, exact=_SHORT)),
+    ("elliptic_pi", Function(_E(sp.elliptic_pi), _exact(mpmath.ellippi), 2, 3, exact=_SHORT)),
     ("ellipeinc", Function(_E(sp.elliptic_e), _real("ellipeinc"), 2, 2, exact=_SHORT)),
     # orthogonal polynomials
     ("legendre eval_legendre", Function(_polynomial(sp.legendre), _real("eval_legendre"), 2, 2,
@@ -304,6 +342,9 @@ _SPECIAL_TABLE: tuple[tuple[str, Function], ...] = (
                                         exact=_SHORT)),
     ("hermite eval_hermite", Function(_polynomial(sp.hermite), _hermite_value, 2, 2,
                                       exact=_SHORT)),
+    ("hermite_prob eval_hermitenorm", Function(_polynomial(sp.hermite_prob),
+                                               partial(_hermite_value, kind="eval_hermitenorm"),
+                                               2, 2, exact=_SHORT)),
     ("laguerre eval_laguerre", Function(_polynomial(sp.laguerre), _real("eval_laguerre"), 2, 2,
                                         exact=_SHORT)),
     ("assoc_laguerre eval_genlaguerre", Function(_polynomial(sp.assoc_laguerre, 2),
@@ -329,7 +370,10 @@ CONSTANTS: dict[str, sp.Expr] = {
 }  # fmt: skip
 
 # Functions that are more than a SymPy constructor; ``_build`` knows them.
-SPECIAL = ("where", "ITE", "Piecewise", "power", "pow", "Eq", "Ne", "Lt", "Le", "Gt", "Ge")
+SPECIAL = (
+    "where", "ITE", "Piecewise", "power", "pow", "Eq", "Ne", "Lt", "Le", "Gt", "Ge", "And", "Or",
+    "Not", "Xor", "Nand", "Nor", "Implies", "Equivalent", "Derivative",
+)  # fmt: skip
 
 #: Functions whose first argument is read with the names that the others bind: (k, 0, n).
 BINDING: dict[str, Callable[..., sp.Expr]] = {
