@@ -101,6 +101,12 @@ def test_arguments_by_name_and_nested() -> None:
     assert sg.lambdify([q, q.diff(t)], q.diff(t) ** 2 + q)(1.0, 2.0) == 5.0
 
 
+def test_names_in_one_text() -> None:
+    assert sg.lambdify("x, y", x - y)(3.0, 2.0) == sp.lambdify("x, y", x - y)(3.0, 2.0) == 1.0
+    assert sg.lambdify("x", x**2)(3.0) == 9.0
+    assert sg.lambdify("a_{1,2}", sp.Symbol("a_{1,2}") ** 2)(3.0) == 9.0
+
+
 def test_functions_from_modules() -> None:
     f = sp.Function("f")
     g = sg.lambdify(x, f(x) + sp.sin(x), [{"f": lambda v: v**3}, "numpy"])

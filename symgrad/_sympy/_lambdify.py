@@ -54,9 +54,9 @@ def lambdify(
     Parameters
     ----------
     args:
-        A symbol or name, or a list of them: symbols, names, applied functions such as ``q(t)``,
-        derivatives, ``IndexedBase``, ``MatrixSymbol``, and lists, tuples and matrices of these,
-        for which the function takes one value each, nested in the same way.
+        A symbol, names as text (``"x, y"``), or a list of them: symbols, names, applied functions
+        such as ``q(t)``, derivatives, ``IndexedBase``, ``MatrixSymbol``, and lists, tuples and
+        matrices of these, for which the function takes one value each, nested in the same way.
     expr:
         A formula, a matrix or array, or a nesting of lists, tuples and dicts of them, which the
         result has, too. None is its result.
@@ -111,8 +111,10 @@ def lambdify(
         functions = {**functions, **_implemented(expr)}
     if "sqrt" in functions:
         expr = _with_roots(expr)
-    if isinstance(args, str) or is_name(args):
-        listed: tuple[Any, ...] = (args,)
+    if isinstance(args, str) and all(part.strip().isidentifier() for part in args.split(",")):
+        listed: tuple[Any, ...] = tuple(part.strip() for part in args.split(","))
+    elif isinstance(args, str) or is_name(args):
+        listed = (args,)
     else:
         listed = tuple(_argument(a) for a in _items(args))
     return Formula(expr, listed, "lambdify", functions or None)
