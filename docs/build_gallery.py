@@ -55,6 +55,27 @@ def computed(path: Path) -> Names:
 
 @draws
 def front(names: Names, file: Path) -> None:
+    """The boys ill in bed, the fitted epidemic and a band of two standard errors."""
+    at = np.linspace(0.0, 13.0, 200)
+    model, best = names["epidemic"], names["best"]
+    fitted = model(at, *best)
+    J = np.stack(sg.jacobian(model, argnums=(1, 2))(at, *best), axis=1)
+    spread = np.sqrt(np.einsum("ij,jk,ik->i", J, names["covariance"], J))
+    with figure(5.6, 3.9) as (drawn, axes):
+        band = (fitted - 2 * spread, fitted + 2 * spread)
+        axes.fill_between(at, *band, color=colour("blue"), alpha=0.18, lw=0)
+        axes.plot(at, fitted, label="fitted, with two standard errors")
+        axes.plot(names["days"], names["ill"], "o", color=colour("orange"), label="boys ill in bed")
+        axes.set(xlabel="day", ylabel="boys", xlim=(-0.3, 13.3), ylim=(0, None))
+        axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        save(drawn, file)
+
+
+# ---------------------------------------------------------------- the gallery's
+
+
+@draws
+def hares(names: Names, file: Path) -> None:
     """Hares and lynxes: the data, the fitted solution and a band of two standard errors."""
     years, pelts, best = names["years"], names["pelts"], names["best"]
     at = np.linspace(1900.0, 1920.0, 401)
@@ -73,9 +94,6 @@ def front(names: Names, file: Path) -> None:
         axes.set_xticks(range(1900, 1921, 4))
         axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
         save(drawn, file)
-
-
-# ---------------------------------------------------------------- the gallery's
 
 
 @draws
@@ -216,6 +234,28 @@ def cart(names: Names, file: Path) -> None:
         right.plot(times, y[0] + change, "--", label="of a cart that is 0.1 kg heavier")
         right.set(xlabel="time, s")
         right.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        save(drawn, file)
+
+
+@draws
+def handwriting(names: Names, file: Path) -> None:
+    """An image of each digit; below, in blue for it and in orange against it, each pixel."""
+    from matplotlib.patches import Rectangle
+
+    evidence = names["evidence"] / np.abs(names["evidence"]).max(axis=1, keepdims=True)
+    with figure(7.6, 1.9, nrows=2, ncols=10) as (drawn, axes):
+        for digit, place in enumerate(names["shown"]):
+            pixels = ((names["images"][place], "ink", "ink"), (evidence[digit], "blue", "orange"))
+            for cell, (values, more, less) in zip(axes[:, digit], pixels, strict=True):
+                for k in np.flatnonzero(np.abs(values) > 0.04):
+                    corner, hue = (k % 8, k // 8), colour(more if values[k] > 0 else less)
+                    shade = {"facecolor": hue, "alpha": abs(values[k]), "linewidth": 0}
+                    cell.add_patch(Rectangle(corner, 1, 1, **shade))
+                cell.set(xlim=(0, 8), ylim=(8, 0), aspect="equal", xticks=[], yticks=[])
+                cell.spines[:].set_visible(True)
+            axes[0, digit].set_title(f"{digit}", pad=3)
+        axes[0, 0].set_ylabel("image")
+        axes[1, 0].set_ylabel("gradient")
         save(drawn, file)
 
 

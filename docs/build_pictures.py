@@ -226,6 +226,8 @@ PLOTS = {
             "beam",
             "front",
             "gaussian-process",
+            "handwriting",
+            "hares",
             "lorenz",
             "nile",
             "pendulum",

@@ -76,6 +76,7 @@ html_title = f"symgrad {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "images/logo-mark.svg"
+html_sidebars = {"index": []}  # its sections are all on the page
 html_theme_options = {
     "logo": {
         "image_light": "images/logo.svg",
@@ -86,6 +87,8 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "navigation_with_keys": False,
     "show_prev_next": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
 }
 linkcheck_anchors = False
 
