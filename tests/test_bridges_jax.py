@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -210,6 +214,68 @@ def test_shapes_that_depend_on_values_are_refused() -> None:
     assert f(np.zeros(3)).shape == (1,)
     with pytest.raises(ShapeError, match=r"\[\(1,\)\] were announced.* \[\(2,\)\]"):
         f(np.full(3, 2.0))
+    compiled = jax.jit(f)
+    with pytest.raises(RuntimeError, match=r"(?s)ShapeError.*\[\(1,\)\] were announced"):
+        compiled(np.full(3, 2.0)).block_until_ready()
+    assert compiled(np.zeros(3)).shape == (1,)
+
+
+# ---------------------------------------------------------------- the call from XLA
+
+
+def test_xla_calls_the_handler() -> None:
+    text = jax.jit(jax.grad(sg.to_jax(square))).lower(X).as_text()
+    assert "@symgrad" in text
+    assert "callback" not in text
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float32", "complex64"])
+def test_arrays_reach_the_function_as_they_are(dtype: str) -> None:
+    f, g = both(lambda xp, x, y: (x[::-1].T, y, xp.zeros((0, 2), x.dtype), x[0, 0] == y[0]))
+    x = jnp.arange(6).reshape(3, 2).astype(dtype)
+    for y in (x[0], x[:0, 0]):
+        if len(y):
+            same(jax.jit(f)(x, y), jax.jit(g)(x, y))
+        else:
+            same(jax.jit(lambda y: sg.to_jax(np.flip)(y))(y), y)
+
+
+def test_a_compiled_program_keeps_its_function() -> None:
+    def compiled() -> Any:
+        weights = np.array([1.0, 2.0, 4.0])
+        return jax.jit(sg.to_jax(lambda x: weights @ x)).lower(X).compile()
+
+    program = compiled()
+    jax.clear_caches()
+    gc.collect()
+    assert float(program(jnp.ones(3))) == 7.0
+
+
+def test_threads_call_at_the_same_time() -> None:
+    f = jax.jit(jax.value_and_grad(sg.to_jax(square)))
+    xs = [k + np.arange(5.0) for k in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        for x, (value, slope) in zip(xs * 8, pool.map(f, xs * 8), strict=True):
+            assert float(value) == np.sum(x**2)
+            np.testing.assert_array_equal(slope, 2 * x)
+
+
+WITHOUT_HEADER = """
+import jax, jax.ffi, numpy as np
+jax.ffi.include_dir = lambda: "nowhere"
+import symgrad as sg
+f = jax.jit(jax.value_and_grad(sg.to_jax(lambda x: np.sum(x**3))))
+assert "callback" in f.lower(np.ones(3)).as_text()
+value, slope = f(np.arange(3.0))
+assert float(value) == 9.0 and slope.tolist() == [0.0, 3.0, 12.0]
+"""
+
+
+def test_where_the_interface_is_not_known_a_callback_serves() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_HEADER], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 class Counter:

@@ -2,7 +2,8 @@
 
 The function is a sum of squares, so that nearly all of a call is bookkeeping. Each library that is
 installed has a row for the value and one for value and gradient; beside them the same by symgrad
-alone. Times are medians of turns that all rows take one after the other, in microseconds.
+alone, and for JAX the value by ``jax.numpy`` and by ``jax.pure_callback`` of NumPy's. Times are
+medians of turns that all rows take one after the other, in microseconds.
 """
 
 from __future__ import annotations
@@ -60,6 +61,11 @@ def in_jax(x: Any) -> Iterator[tuple[str, str, Callable[[], Any]]]:
     array = jax.numpy.asarray(x)
     yield "JAX, `jit`", "value", lambda: value(array).block_until_ready()
     yield "JAX, `jit`", "value and gradient", lambda: jax.block_until_ready(both(array))
+    shape = jax.ShapeDtypeStruct((), array.dtype)
+    own = jax.jit(lambda x: jax.numpy.sum(x**2))
+    called = jax.jit(lambda x: jax.pure_callback(lambda x: squares(np.asarray(x)), shape, x))
+    yield "JAX, `jit`", "value by `jax.numpy`", lambda: own(array).block_until_ready()
+    yield "JAX, `jit`", "value by `jax.pure_callback`", lambda: called(array).block_until_ready()
 
 
 def in_pytensor(x: Any) -> Iterator[tuple[str, str, Callable[[], Any]]]:
@@ -91,6 +97,7 @@ def main() -> None:
     """Print the table and its stamp."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=41)
+    parser.add_argument("--quick", action="store_true", help="one turn")
     given = parser.parse_args()
     table: dict[tuple[str, str], list[float]] = {}
     for size in SIZES:
@@ -104,7 +111,7 @@ def main() -> None:
         for _, _, call in rows:
             seconds(call, 20)  # compiles
         times: list[list[float]] = [[] for _ in rows]
-        for _ in range(given.turns):
+        for _ in range(1 if given.quick else given.turns):
             for k, (_, _, call) in enumerate(rows):
                 times[k].append(seconds(call, 50))
         for (library, name, _), taken in zip(rows, times, strict=True):

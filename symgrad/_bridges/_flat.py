@@ -94,7 +94,7 @@ class Flat:
 
     def __call__(self, leaves: Sequence[Any]) -> tuple[list[np.ndarray[Any, Any]], Nest]:
         """Return the results for plain leaves, and how they are nested."""
-        flat, tree = flatten(self._run(*leaves))
+        flat, tree = flatten(self._run(*map(_number, leaves)))
         present = tuple(leaf is not None for leaf in flat)
         return [as_array(leaf) for leaf in flat if leaf is not None], Nest(tree, present)
 
@@ -171,6 +171,13 @@ class Flat:
             return tuple(_real_values(self.body(*full)))
 
         return restricted
+
+
+def _number(leaf: Any) -> Any:
+    """Return an array without axes as a number: calls of the same kind are found much faster."""
+    if isinstance(leaf, np.ndarray) and leaf.ndim == 0 and leaf.dtype.kind == "f":
+        return leaf[()]
+    return leaf
 
 
 def with_constants(arrays: Sequence[Any], constants: Iterable[tuple[int, Any]]) -> list[Any]:

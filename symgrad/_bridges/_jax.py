@@ -12,6 +12,7 @@ import numpy as np
 from .._core.base.fork_safety import undisturbed
 from ..errors import MissingExtraError, ShapeError
 from ._flat import Bridge, Flat, Kind, Nest, UnfitLeafError, places_of, with_constants
+from ._xla import NUMBER, TARGET, Entry, registered
 
 
 def to_jax(f: Callable[..., Any]) -> JaxFunction:
@@ -45,8 +46,9 @@ def to_jax(f: Callable[..., Any]) -> JaxFunction:
 
     Notes
     -----
-    A primitive: under ``jit`` it is a ``jax.pure_callback``, its derivatives are such primitives
-    again, and that of a batch is compiled as a batch. JAX asks for the shapes of results before
+    A primitive: under ``jit`` on the CPU it is a call by XLA's foreign function interface,
+    elsewhere a ``jax.pure_callback``. Its derivatives are such primitives again, and that of a
+    batch is compiled as a batch. JAX asks for the shapes of results before
     there are values, so ``f`` is traced with ones in place of the arguments. Element types follow
     JAX: float32, unless ``jax_enable_x64`` is set.
 
@@ -190,6 +192,18 @@ def _loaded() -> tuple[Any, Any]:
         return jax.pure_callback(functools.partial(call.results, kinds), shapes, *arrays)
 
     mlir.register_lowering(primitive, mlir.lower_fun(lowered, multiple_results=True))
+
+    def lowered_for_xla(context: Any, *operands: Any, call: Call) -> Any:
+        """Lower to a call of the handler, which lives as long as the compiled program."""
+        arguments = [Kind(x.shape, np.dtype(x.dtype)) for x in context.avals_in]
+        kinds = announced(arguments, call)
+        entry = Entry(functools.partial(call.results, kinds), arguments, kinds)
+        context.module_context.add_keepalive(entry)
+        rule = jax.ffi.ffi_lowering(TARGET)
+        return rule(context, *operands, **{NUMBER: np.int64(entry.number)})
+
+    if registered():
+        mlir.register_lowering(primitive, lowered_for_xla, platform="cpu")
 
     def moves(tangent: Any) -> bool:
         """Tell whether a tangent is not the zero of JAX's, nor that of integers."""
