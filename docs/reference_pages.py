@@ -124,6 +124,27 @@ def add_types(
             lines[k] = f"{names[1]} : {text}" if text else names[1]
 
 
+def titled(lines: list[str]) -> list[int]:
+    """Return where the sections of a docstring begin."""
+    return [k for k, line in enumerate(lines[1:]) if re.fullmatch(r"-{3,}", line)]
+
+
+def add_scipys_page(
+    app: object, what: str, name: str, obj: Any, options: object, lines: list[str]
+) -> None:
+    """Refer to SciPy's page for parameters and results, where the docstring has none."""
+    original = name.removeprefix("symgrad.")
+    module, _, last = original.rpartition(".")
+    if not name.startswith("symgrad.scipy.") or what not in ("function", "class"):
+        return
+    starts = titled(lines)
+    if any(lines[k] == "Parameters" for k in starts) or not hasattr(import_module(module), last):
+        return
+    page = f"https://docs.scipy.org/doc/scipy/reference/generated/{original}.html"
+    at = starts[0] if starts else len(lines)
+    lines[at:at] = ["", f"Parameters and results are those of `{original} <{page}>`__.", ""]
+
+
 def setup(app: Any) -> None:
     """Give the classes their public names, and connect what reads docstrings."""
     for name, module in RESULTS.items():
@@ -131,3 +152,4 @@ def setup(app: Any) -> None:
         setattr(symgrad, name, kind)
     # Before numpydoc, which takes the sections apart.
     app.connect("autodoc-process-docstring", add_types, priority=300)
+    app.connect("autodoc-process-docstring", add_scipys_page, priority=310)

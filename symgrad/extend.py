@@ -195,6 +195,11 @@ def forget(name: str) -> None:
 
     Functions that were compiled with it stay as they are.
 
+    Parameters
+    ----------
+    name:
+        The name with which it was entered.
+
     Raises
     ------
     DefinitionError
@@ -220,6 +225,16 @@ def forget(name: str) -> None:
 
 def op(name: str) -> Op:
     """Return the op of a name, as programs print it.
+
+    Parameters
+    ----------
+    name:
+        The op's name, such as ``"Sin"``.
+
+    Returns
+    -------
+    Op
+        Its record.
 
     Raises
     ------

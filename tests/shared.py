@@ -25,7 +25,12 @@ STRICT = ("-W", "error", "-W", "ignore:the first call takes long")
 
 def builder(page: str) -> ModuleType:
     """Return the script that writes a page of the documentation, as a module."""
-    path = Path(__file__).parents[1] / "docs" / f"build_{page}.py"
+    return script(f"build_{page}")
+
+
+def script(name: str) -> ModuleType:
+    """Return a module of the documentation's folder."""
+    path = Path(__file__).parents[1] / "docs" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

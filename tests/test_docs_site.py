@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import re
 import subprocess
@@ -11,26 +10,17 @@ import zlib
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import symgrad as sg
+from tests.shared import script
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
-def extension() -> ModuleType:
-    """Return the site's extension that says what the reference shows."""
-    spec = importlib.util.spec_from_file_location("reference_pages", DOCS / "reference_pages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-pages = extension()
+#: The site's extension that says what the reference shows.
+pages = script("reference_pages")
 
 
 def entries(page: Path, directive: str) -> list[str]:

@@ -141,6 +141,13 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
     (out, tangent)
         Both with the structure of the function's result.
 
+    Raises
+    ------
+    ArgumentError, ShapeError
+        If tangents do not fit their primals, or a primal is not of floating point.
+    TraceError, UnsupportedError
+        If ``f`` cannot be traced.
+
     Examples
     --------
     >>> import numpy as np
@@ -221,11 +228,25 @@ def jet(
 def vjp(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[[Any], tuple[Any, ...]]]:
     """Return ``f(*primals)`` and the function that pulls cotangents back.
 
+    Parameters
+    ----------
+    f:
+        A NumPy function.
+    *primals : array_like or nested
+        Its arguments: arrays, numbers and structures of them.
+
     Returns
     -------
     (out, pullback)
         ``pullback(cotangent)`` takes a value of the structure of ``out`` and returns a
         tuple with one entry for each primal.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        From ``pullback``, if the cotangent does not have the structure and shapes of ``out``.
+    TraceError, UnsupportedError
+        If ``f`` cannot be traced.
 
     Examples
     --------
@@ -269,7 +290,15 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 
     Returns
     -------
-    The product, with the structure of the argument (a tuple for several arguments).
+    any
+        The product, with the structure of the argument; a tuple for several arguments.
+
+    Raises
+    ------
+    ArgumentError
+        If the result of ``f`` is not one real number, or tangents do not fit their primals.
+    TraceError, UnsupportedError
+        If ``f`` cannot be traced.
 
     Examples
     --------

@@ -24,14 +24,15 @@ def pure_callback(function: Callable[..., Any], like: Any, *args: Any) -> Any:
     function:
         Takes plain NumPy arrays and numbers, returns an array or a number. It must be pure:
         it may be called more than once, or not at all.
-    like:
+    like : array_like
         An array or a number of the result's shape and element type, traced or not.
-    args:
+    *args : array_like
         Arrays and numbers that are passed to ``function``.
 
     Returns
     -------
-    The function's result. Under :func:`symgrad.vmap`, those of one call for each example.
+    ndarray or number
+        The function's result. Under :func:`symgrad.vmap`, those of one call for each example.
 
     Raises
     ------
@@ -82,14 +83,15 @@ def debug_print(x: Any, label: str = "") -> Any:
 
     Parameters
     ----------
-    x:
+    x : array_like
         An array or a number of any shape. Its derivative passes through.
     label:
         The text before it.
 
     Returns
     -------
-    The same value. Under :func:`symgrad.vmap` each example is printed.
+    array_like
+        The same value. Under :func:`symgrad.vmap` each example is printed.
 
     Raises
     ------

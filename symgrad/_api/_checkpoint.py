@@ -29,7 +29,13 @@ def checkpoint(fun: Callable[P, R]) -> Callable[P, R]:
 
     Returns
     -------
-    A function that computes the same.
+    callable
+        A function that computes the same.
+
+    Raises
+    ------
+    ArgumentError
+        If ``fun`` is no function.
 
     Notes
     -----

@@ -25,12 +25,13 @@ def stop_gradient(x: Any) -> Any:
 
     Parameters
     ----------
-    x:
+    x : array_like or nested
         An array or number, or a nested value of them.
 
     Returns
     -------
-    The same value; its derivative is zero.
+    array_like or nested
+        The same value; its derivative is zero.
 
     Examples
     --------

@@ -24,7 +24,7 @@ def explain(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Explanatio
     ----------
     f:
         A NumPy function with one real result.
-    *args:
+    *args : array_like
         Example arguments; only their kinds matter.
     wrt:
         The argument to differentiate by, its position or its name.

@@ -25,7 +25,7 @@ def export_c(
     ----------
     f:
         A NumPy function, or a transformed one: ``sg.value_and_grad(f)``, ``sg.jacobian(f)``.
-    *args:
+    *args : array_like
         Example arguments; only their kinds matter. Array sizes become parameters.
     name:
         The name of the C function; by default that of ``f``.

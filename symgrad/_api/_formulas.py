@@ -39,7 +39,7 @@ def symbolic(f: Callable[..., Any], *args: Any) -> Any:
     ----------
     f:
         A NumPy function, or one made by symgrad.
-    *args:
+    *args : array_like
         Example arguments; only their kinds matter, not their values.
 
     Returns
@@ -92,7 +92,7 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
     ----------
     f:
         A NumPy function, or one made by symgrad.
-    *args:
+    *args : array_like
         Example arguments; only their kinds matter, not their values.
     wrt:
         The argument to differentiate by, its position or its name.
@@ -185,9 +185,9 @@ def formula(
 
     Parameters
     ----------
-    f:
+    f : callable
         A NumPy function, or one made by symgrad. A sparse derivative is read block by block.
-    *args:
+    *args : array_like
         Example arguments; only their kinds matter, not their values.
     wrt:
         The argument to differentiate by, its position or its name, or several of them; None
@@ -351,9 +351,9 @@ def latex(f: Any, *args: Any, wrt: int | str | None = None, order: int = 1) -> s
 
     Parameters
     ----------
-    f:
+    f : sympy.Expr or callable
         A SymPy expression, or a function as for :func:`symbolic`.
-    *args:
+    *args : array_like
         Example arguments, if ``f`` is a function.
     wrt:
         The argument to differentiate by; None for what the function itself computes.

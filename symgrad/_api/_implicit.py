@@ -36,7 +36,15 @@ def implicit_root(residual: Callable[..., Any], solver: Callable[..., Any]) -> C
 
     Returns
     -------
-    A function of the solver's arguments.
+    callable
+        A function of the solver's arguments.
+
+    Raises
+    ------
+    ArgumentError
+        If one of them is no function.
+    ShapeError
+        If the residual has another shape than the solution.
 
     Notes
     -----
@@ -175,12 +183,18 @@ def implicit_minimum(
 
     Returns
     -------
-    A function of the solver's arguments.
+    callable
+        A function of the solver's arguments.
+
+    Raises
+    ------
+    ArgumentError
+        If ``solver`` is no function.
 
     Notes
     -----
     The root of the gradient, see :func:`implicit_root`: the objective needs a second
-    derivative that is positive at the minimum.
+    derivative that is positive at the minimum; where it is singular, derivatives are nan.
 
     Examples
     --------

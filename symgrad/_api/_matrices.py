@@ -81,6 +81,13 @@ def jacobian(
     Function
         Its result has the shape of the function's result followed by the argument's.
 
+    Raises
+    ------
+    ArgumentError
+        When called, if there is no such argument, or it is not of floating point.
+    TraceError, UnsupportedError
+        When called, if ``f`` cannot be traced, or has no sparse derivative.
+
     Examples
     --------
     >>> import numpy as np
@@ -144,10 +151,34 @@ def hessian(
 
     Parameters
     ----------
-    f, argnums, argnames, sparse, holomorphic, format:
-        As of :func:`jacobian`.
+    f : callable
+        A NumPy function with a scalar result.
+    argnums:
+        The positions of the arguments to differentiate with respect to, as of :func:`grad`.
+    sparse:
+        Whether the result is a SciPy sparse array, whose pattern is detected.
+    holomorphic:
+        Whether ``f`` is a holomorphic function of complex arguments with a complex result.
+    format:
+        Of a sparse result: ``"csr"``, ``"csc"`` or ``"coo"``.
+    argnames:
+        The names of the arguments to differentiate with respect to.
     triangle:
         ``"lower"``: of a sparse Hessian only the entries on the diagonal and below it.
+
+    Returns
+    -------
+    Function
+        Its result has the shape of the argument twice; for several arguments it is a tuple of
+        tuples. With ``sparse=True`` it is a SciPy sparse array: see :class:`SparseFunction`.
+
+    Raises
+    ------
+    ArgumentError
+        When called, if there is no such argument, or it is not of floating point,
+        or the result of ``f`` is not one number.
+    TraceError, UnsupportedError
+        When called, if ``f`` cannot be traced, or has no sparse derivative.
 
     Examples
     --------

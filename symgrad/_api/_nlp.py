@@ -253,12 +253,12 @@ def nlp(
         A NumPy function with one number as its result.
     constraints:
         A NumPy function with any structure of arrays and numbers as its result, or None.
-    x0:
+    x0 : array_like or nested
         Where to start: an array, or a structure of arrays, as ``x`` is in the functions.
-    bounds:
+    bounds : tuple or scipy.optimize.Bounds
         ``(lower, upper)`` of x: each a number, or structures of numbers and arrays as x is; None
         and what a dictionary leaves out is unbounded. Or a ``scipy.optimize.Bounds``.
-    limits:
+    limits : tuple or scipy.optimize.Bounds
         ``(lower, upper)`` of the constraints, in the same way; by default they are equations,
         ``constraints(x) = 0``.
     args:

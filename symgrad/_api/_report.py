@@ -48,14 +48,18 @@ def report(
     ----------
     f:
         A NumPy function.
-    *args:
+    *args : array_like
         Example arguments.
     path:
         The HTML file to write, which needs nothing beside it, and no network; None: a file of the
         function's name in the working directory, ``energy.html``.
-    domain, points, limit:
-        As for :func:`symgrad.verify`; without a domain, the certificate is for ``args``, and
-        with one, arguments that are numbers need not be given.
+    domain:
+        As for :func:`symgrad.verify`; without one, the certificate is for ``args``, and with
+        one, arguments that are numbers need not be given.
+    points:
+        How many points of the domain are chosen at random.
+    limit:
+        The allowed error in ulp.
 
     Returns
     -------

@@ -302,6 +302,31 @@ def value_and_grad(
 ) -> Function:
     """Return a function that gives ``(value, gradient)``; see :func:`grad`.
 
+    Parameters
+    ----------
+    f:
+        A NumPy function with a scalar result.
+    argnums:
+        The position of the argument to differentiate with respect to; several positions give
+        a tuple of gradients.
+    has_aux:
+        Whether ``f`` returns ``(value, extra)``; the result is then
+        ``((value, extra), gradient)``.
+    holomorphic:
+        Whether ``f`` is a holomorphic function of complex arguments with a complex result.
+    argnames:
+        The names of arguments to differentiate with respect to, in addition to ``argnums``.
+
+    Returns
+    -------
+    Function
+        Its result is the pair ``(value, gradient)``, computed in one pass.
+
+    Raises
+    ------
+    ArgumentError
+        When called, as of :func:`grad`.
+
     Examples
     --------
     >>> import numpy as np
@@ -336,10 +361,22 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
     f:
         A NumPy function of single examples. For a sparse derivative the pattern is that of
         one example, values have a leading axis, and a call returns a list of matrices.
-    in_axes:
+    in_axes : int or None or tuple, nested as the arguments
         The batch axis of each argument (None: the same for all examples), or one for all.
-    out_axes:
+    out_axes : int or tuple, nested as the result
         Where the results have the batch axis.
+
+    Returns
+    -------
+    Function
+        The function of a batch, compiled as one program.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        When called, if no argument has a batch axis, or batch axes differ in length.
+    TraceError, UnsupportedError
+        When called, if ``f`` cannot be traced.
 
     Examples
     --------

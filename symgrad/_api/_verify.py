@@ -80,7 +80,7 @@ def verify(
         A NumPy function, or one made by symgrad (verifying ``sg.grad(f)`` checks second
         derivatives). For a sparse Jacobian the entries are checked, and the completeness of the
         pattern.
-    *args:
+    *args : array_like
         The point to verify at, as for calling ``f``.
     wrt:
         The arguments to differentiate by, by position or name; None for all that are real.
@@ -167,9 +167,10 @@ def recheck(
     ----------
     path:
         A file that :meth:`Certificate.save` wrote.
-    f, *args:
-        The function and its example arguments; without them, the program that was saved with
-        the certificate is checked.
+    f : callable
+        The function; without it, the program that was saved with the certificate is checked.
+    *args : array_like
+        Its example arguments.
 
     Returns
     -------

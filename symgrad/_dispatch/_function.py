@@ -124,6 +124,14 @@ class Function(Foreign, Travels, Generic[P, R]):
     traces:
         For how many kinds of calls it has been traced so far. Another that the same
         transformation has made of the same function may have done that for it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> gradient = sg.grad(lambda x: np.sum(x**2))
+    >>> gradient(np.array([1.0, 2.0])), gradient(np.ones(3)), gradient.traces
+    (array([2., 4.]), array([2., 2., 2.]), 1)
     """
 
     def __init__(

@@ -92,6 +92,16 @@ def backend(name: Backend) -> AbstractContextManager[None]:
         ``"numba"`` calls the same program through the Numba dispatcher that ``f.kernel(...)``
         gives. ``"numpy"`` runs it step by step under NumPy, with no wait for a compiler.
 
+    Returns
+    -------
+    context manager
+        Within its block the choice holds, in this thread.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such backend.
+
     Examples
     --------
     >>> import numpy as np

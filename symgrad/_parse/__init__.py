@@ -63,6 +63,7 @@ def parse(text: str, *, symbols: Symbols = None) -> sp.Expr:
     Returns
     -------
     sympy.Expr
+        The formula, in real symbols.
 
     Raises
     ------

@@ -117,7 +117,7 @@ def show(
     f:
         A NumPy function, or a transformed one (``sg.grad(f)``), which is then shown before
         and after the transformation.
-    *args, **kwargs:
+    *args, **kwargs : array_like
         Example arguments.
     file:
         Where to print; standard output by default.

@@ -69,12 +69,12 @@ def from_sympy(expressions: Any, symbols: Any) -> Callable[..., Any]:
 
     Parameters
     ----------
-    expressions:
+    expressions : sympy.Expr or sympy.Matrix or nested
         A SymPy expression, a nested tuple or list of them (the result has its structure), or a
         Matrix or Array (the result is one array of its shape; arrays among the arguments add
         their axes behind, as in ``sympy.lambdify``). An expression of matrices has an array as
         its result.
-    symbols:
+    symbols : sequence of sympy.Symbol or str
         The function's arguments, in order: SymPy symbols or names, and
         ``IndexedBase``, ``MatrixSymbol`` and ``ArraySymbol`` for arrays. A function or a
         derivative that stands in the formula, ``q(t)`` and ``q(t).diff(t)``, can be one, too.

@@ -53,24 +53,24 @@ def lambdify(
 
     Parameters
     ----------
-    args:
-        A symbol, names as text (``"x, y"``), or a list of them: symbols, names, applied functions
-        such as ``q(t)``, derivatives, ``IndexedBase``, ``MatrixSymbol``, and lists, tuples and
-        matrices of these, for which the function takes one value each, nested in the same way.
-    expr:
+    args : sympy.Symbol or str or nested
+        A symbol, names as text (``"x, y"``), or a list of them: symbols, names, applied
+        functions such as ``q(t)``, derivatives, ``IndexedBase``, ``MatrixSymbol``, and lists, tuples and matrices of these,
+        for which the function takes one value each, nested in the same way.
+    expr : sympy.Expr or nested
         A formula, a matrix or array, or a nesting of lists, tuples and dicts of them, which the
         result has, too. None is its result.
-    modules:
+    modules : str or dict or module or list of them
         ``"numpy"``, ``"scipy"``, ``"math"``, a dict or module, or a list of them; first ones win.
         A dict has functions, which come before SymPy's own, and numbers, for constants or
         symbols. Modules that compute with something else than doubles
         are refused.
-    printer:
+    printer : None
         Refused: no text is written. To give a function its meaning, use ``modules``.
     use_imps:
         Whether functions made by ``implemented_function`` are called; they come before
         ``modules``.
-    dummify, cse, docstring_limit:
+    dummify, cse, docstring_limit : any
         Taken and not needed: no name becomes Python's, and common parts are computed once.
 
     Returns

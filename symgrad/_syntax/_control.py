@@ -46,13 +46,13 @@ def scan(
     ----------
     f:
         ``f(carry, x) -> (carry, y)``; called once, on traced values.
-    init:
+    init : array_like or nested
         The first carry: nested tuples, lists, dicts, dataclasses of arrays and numbers.
         Every step returns a carry of the same structure, shapes and element types.
-    xs:
+    xs : array_like or nested
         Arrays with equal leading axes, nested likewise; ``x`` has their elements. None:
         there are ``length`` steps without anything to read.
-    length:
+    length : int
         The number of steps; follows from ``xs`` where there are any.
     reverse:
         Whether to go from the last element to the first.
@@ -112,20 +112,28 @@ def fori_loop(
 
     Parameters
     ----------
-    lower, upper:
+    lower, upper : int
         Integers; traced ones, too, though a loop whose bounds depend on arrays writes down
         its steps for reverse mode in memory that grows.
     body_fun:
         Called once, on traced values; returns a value of the same structure, shapes and
         element types.
-    init_val:
+    init_val : array_like or nested
         The first value.
     memory:
         How many bytes reverse mode may use; see :func:`scan`.
 
     Returns
     -------
-    The last value.
+    any
+        The last value, with the structure of ``init_val``.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, DTypeError
+        If the body changes the structure, shapes or types of the value.
+    TraceError, UnsupportedError
+        If it cannot be traced.
 
     Examples
     --------
@@ -172,7 +180,7 @@ def while_loop(
         Returns one boolean.
     body_fun:
         Returns a value of the same structure, shapes and element types.
-    init_val:
+    init_val : array_like or nested
         The first value.
     memory:
         How many bytes reverse mode should use, see :func:`scan`. The number of steps is not
@@ -180,7 +188,15 @@ def while_loop(
 
     Returns
     -------
-    The first value for which ``cond_fun`` is false.
+    any
+        The first value for which ``cond_fun`` is false.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, DTypeError
+        If the body changes the structure, shapes or types of the value.
+    TraceError, UnsupportedError
+        If it cannot be traced.
 
     Notes
     -----
@@ -215,16 +231,23 @@ def cond(pred: Any, true_fun: Callable[..., T], false_fun: Callable[..., T], *op
 
     Parameters
     ----------
-    pred:
+    pred : bool or number
         A boolean, or a number, which counts as true unless it is 0.
     true_fun, false_fun:
         Return values of the same structure and shapes.
-    operands:
+    *operands : array_like or nested
         Arguments of both; what the functions close over need not be among them.
 
     Returns
     -------
-    The result of the function that was chosen.
+    any
+        The result of the function that was chosen.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, DTypeError
+        If both functions do not return values of the same structure, shapes and types, or
+        ``pred`` is not one number.
 
     Notes
     -----
@@ -255,16 +278,22 @@ def switch(index: Any, branches: Sequence[Callable[..., T]], *operands: Any) -> 
 
     Parameters
     ----------
-    index:
+    index : int
         An integer; one that is too small or too large counts as the first or the last.
     branches:
         Functions that return values of the same structure and shapes.
-    operands:
+    *operands : array_like or nested
         Arguments of all of them.
 
     Returns
     -------
-    The result of the branch that was chosen.
+    any
+        The result of the branch that was chosen.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, DTypeError
+        If the branches do not return values of the same structure, shapes and types.
 
     Examples
     --------

@@ -40,17 +40,17 @@ def draw(
     what:
         A tensor, whose record is drawn; a function or a :class:`Program`, drawn with the
         values of the arguments that follow; a Program without them, drawn as formulas.
-    *args:
+    *args : array_like
         The arguments. A last one that is a file name is taken for ``file``.
     file:
         Where to write the picture: a name ending in .dot, .svg, .png, .pdf, or in .html for
         a page that steps through the computation one op at a time.
-    gradient:
+    gradient : array_like
         For a tensor of several elements the weight of each, as for ``backward``; 1 if not
         given.
     limit:
         Pictures of more nodes are folded, by the user's functions or by level.
-    **names:
+    **names : Tensor
         Tensors by the names they get. Others have their ``name``, or that of the variable
         that holds them where ``draw`` is called. For functions: keyword arguments.
 

@@ -195,9 +195,9 @@ def paths(
     ----------
     output:
         A tensor, a :class:`Program` with one output, or a node of a graph: of one element.
-    input:
+    input : Tensor or Input or str
         A leaf tensor; for programs and nodes an input node or its name.
-    index:
+    index : int or tuple of int
         Which element of the input; needed if it has several.
     limit:
         How many paths may be listed; counting and summing need no listing.

@@ -40,6 +40,15 @@ class Tensor(InPlace, Numbers, ArrayMethods):
     NumPy functions, operators and methods apply to it; a result that depends on a tensor
     with ``requires_grad`` remembers how it was computed, and :meth:`backward` sends
     gradients that way back.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> x = sg.tensor([1.0, 2.0], requires_grad=True)
+    >>> np.sum(x**2).backward()
+    >>> x.grad
+    tensor([2., 4.])
     """
 
     __slots__ = ("__weakref__",)

@@ -47,9 +47,23 @@ def value(loss: Callable[..., Any], *, data: int | Sequence[int], reduce: str = 
 
     Parameters
     ----------
-    loss, data, reduce:
-        As of :func:`symgrad.dask.value_and_grad`. The loss may return several numbers, in a
-        tuple or a dict.
+    loss:
+        A NumPy function of parameters and data, as of :func:`symgrad.dask.value_and_grad`. It may
+        return several numbers, in a tuple or a dict.
+    data:
+        The positions of the arguments that lie in chunks.
+    reduce:
+        ``"sum"`` or ``"mean"``, over all rows.
+
+    Returns
+    -------
+    Chunked
+        Call it like the loss. The result is that for the whole data.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        When called, if data are not in chunks, or their chunks do not belong together.
 
     Examples
     --------
@@ -66,6 +80,27 @@ def grad(
     loss: Callable[..., Any], argnums: Keys = 0, *, data: int | Sequence[int], reduce: str = "sum"
 ) -> Chunked:
     """Return a function that gives the gradient; see :func:`symgrad.dask.value_and_grad`.
+
+    Parameters
+    ----------
+    loss:
+        A NumPy function of parameters and data, as of :func:`symgrad.dask.value_and_grad`.
+    argnums:
+        Which argument to differentiate with respect to: its position; several give a tuple.
+    data:
+        The positions of the arguments that lie in chunks.
+    reduce:
+        ``"sum"`` or ``"mean"``, over all rows.
+
+    Returns
+    -------
+    Chunked
+        Call it like the loss. The result is the gradient for the whole data.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        When called, if data are not in chunks, or their chunks do not belong together.
 
     Examples
     --------
@@ -137,6 +172,27 @@ def hessian(
 ) -> Chunked:
     """Return a function that gives the Hessian; see :func:`symgrad.dask.value_and_grad`.
 
+    Parameters
+    ----------
+    loss:
+        A NumPy function of parameters and data, as of :func:`symgrad.dask.value_and_grad`.
+    argnums:
+        Which argument to differentiate with respect to: its position; several give a tuple.
+    data:
+        The positions of the arguments that lie in chunks.
+    reduce:
+        ``"sum"`` or ``"mean"``, over all rows.
+
+    Returns
+    -------
+    Chunked
+        Call it like the loss. The result is the matrix of second derivatives for the whole data.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        When called, if data are not in chunks, or their chunks do not belong together.
+
     Examples
     --------
     >>> import dask.array as da
@@ -157,14 +213,25 @@ def hvp(
 
     Parameters
     ----------
-    loss, argnums, data, reduce:
-        As of :func:`symgrad.dask.value_and_grad`.
+    loss:
+        A NumPy function of parameters and data, as of :func:`symgrad.dask.value_and_grad`.
+    argnums:
+        Which argument to differentiate with respect to: its position; several give a tuple.
+    data:
+        The positions of the arguments that lie in chunks.
+    reduce:
+        ``"sum"`` or ``"mean"``, over all rows.
 
     Returns
     -------
     Chunked
         ``primals`` is the tuple of all arguments of the loss, ``tangents`` a tuple with one entry
         for each of ``argnums``.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        When called, if data are not in chunks, or their chunks do not belong together.
 
     Examples
     --------
@@ -196,17 +263,24 @@ def map_blocks(
     f:
         A NumPy function of arguments and data, whose result has the rows of the chunk. It may
         use derivatives: ``sg.vmap(sg.grad(g), (None, 0))`` gives one for each row.
-    args, kwargs:
+    *args, **kwargs : array_like or nested
         Its arguments.
     data:
         The positions of those that lie in chunks, as of :func:`symgrad.dask.value_and_grad`.
-    shape, dtype:
-        Of the result for one row.
+    shape:
+        The shape of the result for one row.
+    dtype : dtype
+        The element type of the result.
 
     Returns
     -------
     dask.array.Array
         Not computed yet.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        When called, if data are not in chunks, or their chunks do not belong together.
 
     Examples
     --------

@@ -183,6 +183,14 @@ class Chunked:
 
     Call it like the function, with Dask's collections for the data: the result is that for the
     whole data.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import symgrad.dask as sgd
+    >>> misfit = sgd.value(lambda m, x: (x - m) ** 2, data=1)
+    >>> misfit(1.0, da.arange(4.0, chunks=2))
+    np.float64(6.0)
     """
 
     def __init__(

@@ -455,11 +455,27 @@ class _Made(BivariateSpline):
 
 
 class SmoothBivariateSpline(_Made, of=scipy.interpolate.SmoothBivariateSpline):
-    """A smooth surface near points, as ``scipy.interpolate.SmoothBivariateSpline``."""
+    """A smooth surface near points, as ``scipy.interpolate.SmoothBivariateSpline``.
+
+    Examples
+    --------
+    >>> x, y = (v.ravel() for v in np.meshgrid(np.arange(6.0), np.arange(6.0)))
+    >>> spline = SmoothBivariateSpline(x, y, x * y, s=0.01)
+    >>> sg.grad(lambda x: spline(x, 2.0, grid=False))(1.5).round(3)
+    np.float64(2.0)
+    """
 
 
 class LSQBivariateSpline(_Made, of=scipy.interpolate.LSQBivariateSpline):
-    """The surface of given knots near points, as ``scipy.interpolate.LSQBivariateSpline``."""
+    """The surface of given knots near points, as ``scipy.interpolate.LSQBivariateSpline``.
+
+    Examples
+    --------
+    >>> x, y = (v.ravel() for v in np.meshgrid(np.arange(6.0), np.arange(6.0)))
+    >>> spline = LSQBivariateSpline(x, y, x * y, [2.5], [2.5])
+    >>> sg.grad(lambda x: spline(x, 2.0, grid=False))(1.5).round(9)
+    np.float64(2.0)
+    """
 
 
 class SphereBivariateSpline(
@@ -486,19 +502,46 @@ class SphereBivariateSpline(
 class SmoothSphereBivariateSpline(
     _Made, SphereBivariateSpline, of=scipy.interpolate.SmoothSphereBivariateSpline
 ):
-    """A smooth function near points on a sphere, as SciPy's class of the name."""
+    """A smooth function near points on a sphere, as SciPy's class of the name.
+
+    Examples
+    --------
+    >>> angles = np.meshgrid(np.linspace(0.3, 2.8, 8), np.linspace(0.1, 6.1, 9))
+    >>> t, p = (v.ravel() for v in angles)
+    >>> spline = SmoothSphereBivariateSpline(t, p, np.cos(t), s=0.1)
+    >>> sg.grad(lambda t: spline(t, 2.0, grid=False))(1.5).round(1)
+    np.float64(-1.0)
+    """
 
 
 class LSQSphereBivariateSpline(
     _Made, SphereBivariateSpline, of=scipy.interpolate.LSQSphereBivariateSpline
 ):
-    """The function of given knots near points on a sphere, as SciPy's class of the name."""
+    """The function of given knots near points on a sphere, as SciPy's class of the name.
+
+    Examples
+    --------
+    >>> angles = np.meshgrid(np.linspace(0.3, 2.8, 8), np.linspace(0.1, 6.1, 9))
+    >>> t, p = (v.ravel() for v in angles)
+    >>> knots = np.array([1.0, 2.0]), np.array([1.5, 3.0, 4.5])
+    >>> spline = LSQSphereBivariateSpline(t, p, np.cos(t), *knots)
+    >>> sg.grad(lambda t: spline(t, 2.0, grid=False))(1.5).round(1)
+    np.float64(-1.0)
+    """
 
 
 class RectSphereBivariateSpline(
     _Made, SphereBivariateSpline, of=scipy.interpolate.RectSphereBivariateSpline
 ):
-    """The function through values on a grid of a sphere, as SciPy's class of the name."""
+    """The function through values on a grid of a sphere, as SciPy's class of the name.
+
+    Examples
+    --------
+    >>> t, p = np.linspace(0.3, 2.8, 9), np.linspace(0.0, 6.0, 9)
+    >>> spline = RectSphereBivariateSpline(t, p, np.cos(t)[:, None] + 0.0 * p)
+    >>> sg.grad(lambda t: spline(t, 2.0, grid=False))(1.5).round(2)
+    np.float64(-1.0)
+    """
 
 
 class RectBivariateSpline(BivariateSpline, of=scipy.interpolate.RectBivariateSpline):

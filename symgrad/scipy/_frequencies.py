@@ -54,7 +54,14 @@ def freqz(
 
 @replaces(scipy.signal.freqz_sos)
 def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * math.pi) -> Any:
-    """Frequencies and the response of sections of order two, as ``scipy.signal.freqz_sos``."""
+    """Frequencies and the response of sections of order two, as ``scipy.signal.freqz_sos``.
+
+    Examples
+    --------
+    >>> gain = lambda sos: np.abs(freqz_sos(sos, [0.0])[1][0])
+    >>> sg.grad(gain)(np.array([[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]]))
+    array([[ 2.,  2.,  2., -4., -4., -4.]])
+    """
     sections, w = floats(sos), _angles(worN, whole, False, fs)
     h: Any = 1.0
     for k in range(int(sections.shape[0])):
@@ -70,7 +77,14 @@ def _of_roots(x: Any, roots: Any) -> Any:
 def freqz_zpk(
     z: Any, p: Any, k: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * math.pi
 ) -> Any:
-    """Frequencies and the response of a digital filter by zeros, poles and gain."""
+    """Frequencies and the response of a digital filter by zeros, poles and gain.
+
+    Examples
+    --------
+    >>> gain = lambda p: np.abs(freqz_zpk([], np.array([p]), 1.0, [0.0])[1][0])
+    >>> sg.value_and_grad(gain)(0.5)
+    (np.float64(2.0), np.float64(4.0))
+    """
     w = _angles(worN, whole, False, fs)
     turned = np.exp(1j * w)
     return w * (fs / (2 * math.pi)), k * _of_roots(turned, z) / _of_roots(turned, p)
@@ -100,7 +114,14 @@ def freqs(b: Any, a: Any, worN: Any = 200, plot: Any = None) -> Any:
 
 @replaces(scipy.signal.freqs_zpk)
 def freqs_zpk(z: Any, p: Any, k: Any, worN: Any = 200) -> Any:
-    """Frequencies and the response of an analogue filter by zeros, poles and gain."""
+    """Frequencies and the response of an analogue filter by zeros, poles and gain.
+
+    Examples
+    --------
+    >>> gain = lambda p: np.abs(freqs_zpk([], np.array([p]), 1.0, [1.0])[1][0])
+    >>> sg.grad(gain)(-1.0).round(6)
+    np.float64(0.353553)
+    """
     w = _analogue("freqs_zpk", worN)
     return w, k * _of_roots(1j * w, z) / _of_roots(1j * w, p)
 
@@ -124,7 +145,13 @@ def sawtooth(t: Any, width: Any = 1) -> Any:
 
 @replaces(scipy.signal.square)
 def square(t: Any, duty: Any = 0.5) -> Any:
-    """Wave of 1 and -1, as ``scipy.signal.square``; its derivative is zero."""
+    """Wave of 1 and -1, as ``scipy.signal.square``; its derivative is zero.
+
+    Examples
+    --------
+    >>> sg.value_and_grad(square)(1.0)
+    (np.float64(1.0), np.float64(0.0))
+    """
     t, duty = floats(t), floats(duty)
     up = t % (2 * math.pi) < duty * (2 * math.pi)
     return np.where((duty > 1) | (duty < 0), np.nan, np.where(up, 1.0, -1.0))
@@ -135,7 +162,13 @@ def gausspulse(
     t: Any, fc: Any = 1000, bw: Any = 0.5, bwr: Any = -6, tpr: Any = -60, retquad: bool = False,
     retenv: bool = False,
 ) -> Any:  # fmt: skip
-    """Sine wave within a normal curve, as ``scipy.signal.gausspulse``."""
+    """Sine wave within a normal curve, as ``scipy.signal.gausspulse``.
+
+    Examples
+    --------
+    >>> sg.value_and_grad(lambda t: gausspulse(t, fc=1.0))(0.1)
+    (np.float64(0.8018247767399072), np.float64(-3.8035342341687643))
+    """
     rate = -((math.pi * fc * bw) ** 2) / (4.0 * np.log(10.0 ** (bwr / 20.0)))
     if isinstance(t, str):
         if t != "cutoff":

@@ -69,7 +69,13 @@ def sum_labels(input: Any, labels: Any = None, index: Any = None) -> Any:
 
 @replaces(scipy.ndimage.sum)
 def sum(input: Any, labels: Any = None, index: Any = None) -> Any:  # noqa: A001 - SciPy's name
-    """Sums of the elements of regions: an older name of ``sum_labels``."""
+    """Sums of the elements of regions: an older name of ``sum_labels``.
+
+    Examples
+    --------
+    >>> sg.grad(lambda x: sum(x, np.array([1, 1, 0])))(np.ones(3))
+    array([1., 1., 0.])
+    """
     return sum_labels(input, labels, index)
 
 
@@ -104,5 +110,11 @@ def variance(input: Any, labels: Any = None, index: Any = None) -> Any:
 
 @replaces(scipy.ndimage.standard_deviation)
 def standard_deviation(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """Standard deviations of regions, as ``scipy.ndimage.standard_deviation``."""
+    """Standard deviations of regions, as ``scipy.ndimage.standard_deviation``.
+
+    Examples
+    --------
+    >>> sg.grad(standard_deviation)(np.array([1.0, 3.0]))
+    array([-0.5,  0.5])
+    """
     return np.sqrt(variance(input, labels, index))

@@ -98,7 +98,15 @@ brent = _like(scipy.optimize.brent, _brent)
 
 @replaces(scipy.optimize.linear_sum_assignment)
 def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[Any, Any]:
-    """Rows and columns of the cheapest assignment, by SciPy; they have no derivative."""
+    """Rows and columns of the cheapest assignment, by SciPy; they have no derivative.
+
+    Examples
+    --------
+    >>> cost = np.array([[4.0, 1.0], [2.0, 0.0]])
+    >>> sg.grad(lambda c: np.sum(c[linear_sum_assignment(c)]))(cost)
+    array([[0., 1.],
+           [1., 0.]])
+    """
     cost = floats(cost_matrix)
     n = min(map(int, cost.shape))
     places = pure_callback(
@@ -147,5 +155,13 @@ toms748 = unless_traced(scipy.optimize.toms748, _roots_traced.toms748)
 
 @replaces(scipy.optimize.approx_fprime)
 def approx_fprime(xk: Any, f: Callable[..., Any], epsilon: Any = None, *args: Any) -> Any:
-    """Gradient or Jacobian of a function of a vector: in traced code the exact one."""
+    """Gradient or Jacobian of a function of a vector: in traced code the exact one.
+
+    Examples
+    --------
+    >>> approx_fprime(np.array([1.0, 2.0]), lambda x: np.sum(x**3)).round(3)
+    array([ 3., 12.])
+    >>> sg.compile(lambda x: approx_fprime(x, lambda x: np.sum(x**3)))(np.array([1.0, 2.0]))
+    array([ 3., 12.])
+    """
     return jacobian(lambda x: f(x, *args))(floats(xk))

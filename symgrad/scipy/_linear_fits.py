@@ -28,6 +28,13 @@ def nnls(A: Any, b: Any, *, maxiter: Any = None, atol: Any = None) -> tuple[Any,
     """Least squares with unknowns that are not negative, and the norm of what is left.
 
     Among many solutions it is SciPy's, in which the columns that count are independent.
+
+    Examples
+    --------
+    >>> A = np.array([[1.0, 0.0], [0.0, 2.0]])
+    >>> sg.jacobian(lambda b: nnls(A, b)[0])(np.array([-1.0, 4.0]))
+    array([[0. , 0. ],
+           [0. , 0.5]])
     """
     a, right = (x.astype(np.float64) for x in _system("nnls", A, b))
     x, counts, ok = _active_set(stop_gradient(a), stop_gradient(right), maxiter or 3 * a.shape[1])
@@ -80,6 +87,13 @@ def lsq_linear(
     """Least squares with bounds, differentiated at the unknowns that are not at a bound.
 
     Among many solutions it is the shortest, if that lies within the bounds, as SciPy's.
+
+    Examples
+    --------
+    >>> A = np.array([[1.0, 0.0], [0.0, 2.0]])
+    >>> sg.jacobian(lambda b: lsq_linear(A, b, (0.0, 1.0)).x)(np.array([0.5, 4.0])).round(6)
+    array([[1., 0.],
+           [0., 0.]])
     """
     a, right = _system("lsq_linear", A, b)
     x = np.linalg.lstsq(a, right, -1)[0]

@@ -43,6 +43,12 @@ def linprog(
     Where there is no solution, all that comes of it is nan, and ``status`` says why. Derivatives
     are nan where the vertex is not the only solution, or where more constraints are active than
     determine it.
+
+    Examples
+    --------
+    >>> best = lambda c: linprog(c, A_ub=[[-1.0, -1.0]], b_ub=[-2.0]).fun
+    >>> sg.value_and_grad(best)(np.array([1.0, 3.0]))
+    (np.float64(2.0), array([2., 0.]))
     """
     if integrality is not None and np.any(integrality):
         refuse_option("linprog", "integrality", integrality, "integrality=None")

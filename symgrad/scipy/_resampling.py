@@ -125,7 +125,13 @@ def resample_poly(
     x: Any, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0),
     padtype: str = "constant", cval: Any = None,
 ) -> Any:  # fmt: skip
-    """Signal at another rate, by a filter between zeros, as ``scipy.signal.resample_poly``."""
+    """Signal at another rate, by a filter between zeros, as ``scipy.signal.resample_poly``.
+
+    Examples
+    --------
+    >>> sg.grad(lambda x: resample_poly(x, 2, 1)[1])(np.array([1.0, 2.0, 3.0])).round(3)
+    array([ 0.633,  0.633, -0.202])
+    """
     if padtype not in ("mean", *MODES):
         refuse_option("resample_poly", "padtype", padtype, "'mean', 'line' or 'constant'")
     if cval is not None and padtype != "constant":

@@ -262,7 +262,14 @@ def coherence(
     x: Any, y: Any, fs: Any = 1.0, window: Any = HANN, nperseg: Any = None,
     noverlap: Any = None, nfft: Any = None, detrend: Any = "constant", axis: int = -1,
 ) -> Any:  # fmt: skip
-    """Frequencies and the coherence of two signals, as ``scipy.signal.coherence``."""
+    """Frequencies and the coherence of two signals, as ``scipy.signal.coherence``.
+
+    Examples
+    --------
+    >>> x, y = np.sin(np.arange(8.0)), np.cos(np.arange(8.0) ** 2)
+    >>> sg.grad(lambda x: np.sum(coherence(x, y, nperseg=4)[1]))(x).round(3)
+    array([-0.233,  0.273, -0.3  ,  0.742, -0.663,  0.705, -0.488, -0.036])
+    """
     options = fs, window, nperseg, noverlap, nfft, detrend, True, "density", axis
     f, both = csd(x, y, *options)
     return f, np.abs(both) ** 2 / welch(x, *options)[1] / welch(y, *options)[1]
@@ -305,7 +312,14 @@ def spectrogram(
     noverlap: Any = None, nfft: Any = None, detrend: Any = "constant",
     return_onesided: bool = True, scaling: str = "density", axis: int = -1, mode: str = "psd",
 ) -> Any:  # fmt: skip
-    """Frequencies, times, and spectra of segments, as ``scipy.signal.spectrogram``."""
+    """Frequencies, times, and spectra of segments, as ``scipy.signal.spectrogram``.
+
+    Examples
+    --------
+    >>> low = lambda x: np.sum(spectrogram(x, nperseg=4)[2][:2])
+    >>> sg.grad(low)(np.array([0.0, 1.0, 0.0, 0.0])).round(3)
+    array([-0.042,  1.458, -0.208, -1.208])
+    """
     modes = ["psd", "complex", "magnitude", "angle", "phase"]
     if mode not in modes:
         raise ValueError(f"unknown value for mode {mode}, must be one of {modes}")
@@ -330,7 +344,14 @@ def stft(
     nfft: Any = None, detrend: Any = False, return_onesided: bool = True, boundary: Any = "zeros",
     padded: bool = True, axis: int = -1, scaling: str = "spectrum",
 ) -> Any:  # fmt: skip
-    """Frequencies, times, and the short-time Fourier transform, as ``scipy.signal.stft``."""
+    """Frequencies, times, and the short-time Fourier transform, as ``scipy.signal.stft``.
+
+    Examples
+    --------
+    >>> first = lambda x: np.abs(stft(x, nperseg=4)[2][0, 1])
+    >>> sg.grad(first)(np.arange(6.0))
+    array([0.  , 0.25, 0.5 , 0.25, 0.  , 0.  ])
+    """
     if scaling not in ("spectrum", "psd"):
         raise ValueError(f"Parameter {scaling=} not in ['spectrum', 'psd']!")
     kind = "density" if scaling == "psd" else scaling
@@ -346,7 +367,14 @@ def istft(
     noverlap: Any = None, nfft: Any = None, input_onesided: bool = True, boundary: Any = True,
     time_axis: int = -1, freq_axis: int = -2, scaling: str = "spectrum",
 ) -> Any:  # fmt: skip
-    """Times and the signal of a short-time Fourier transform, as ``scipy.signal.istft``."""
+    """Times and the signal of a short-time Fourier transform, as ``scipy.signal.istft``.
+
+    Examples
+    --------
+    >>> Z = np.outer([1.0, -0.5, 0.0], np.ones(3)) + 0.0j
+    >>> sg.grad(lambda scale: istft(scale * Z, nperseg=4)[1][2])(1.0).round(9)
+    np.float64(1.0)
+    """
     z = traced_numpy.asarray(Zxx)
     if z.ndim < 2:
         raise ValueError("Input stft must be at least 2d!")

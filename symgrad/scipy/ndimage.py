@@ -332,7 +332,13 @@ def uniform_filter(image: Any, size: Any, mode: Any, cval: Any, origin: int, axe
 
 @replaces(scipy.ndimage.center_of_mass)
 def center_of_mass(input: Any, labels: Any = None, index: Any = None) -> Any:
-    """Means of the places of regions, weighted by their values."""
+    """Means of the places of regions, weighted by their values.
+
+    Examples
+    --------
+    >>> sg.jacobian(lambda x: np.array(center_of_mass(x)))(np.array([1.0, 1.0, 2.0]))
+    array([[-0.3125, -0.0625,  0.1875]])
+    """
     x = floats(input)
     places = np.meshgrid(*map(traced_numpy.arange, x.shape), indexing="ij", sparse=True)
     whole = sum_labels(x, labels, index)

@@ -192,7 +192,13 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 
 @replaces(scipy.signal.lfiltic)
 def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
-    """State of a filter after outputs ``y`` and inputs ``x``, as ``scipy.signal.lfiltic``."""
+    """State of a filter after outputs ``y`` and inputs ``x``, as ``scipy.signal.lfiltic``.
+
+    Examples
+    --------
+    >>> sg.jacobian(lambda a: lfiltic([1.0], np.array([1.0, a]), [2.0]))(0.5)
+    array([-2.])
+    """
     b, a = _alike(b, a)
     order = int(b.shape[0]) - 1
 
@@ -210,7 +216,14 @@ def lfiltic(b: Any, a: Any, y: Any, x: Any = None) -> Any:
 
 @replaces(scipy.signal.deconvolve)
 def deconvolve(signal: Any, divisor: Any) -> Any:
-    """Quotient and rest of a signal by a filter's response, as ``scipy.signal.deconvolve``."""
+    """Quotient and rest of a signal by a filter's response, as ``scipy.signal.deconvolve``.
+
+    Examples
+    --------
+    >>> sg.jacobian(lambda x: deconvolve(x, np.array([1.0, 2.0]))[0])(np.array([1.0, 3.0, 2.0]))
+    array([[ 1.,  0.,  0.],
+           [-2.,  1.,  0.]])
+    """
     whole, by = np.atleast_1d(floats(signal)), np.atleast_1d(floats(divisor))
     count = int(whole.shape[0]) - int(by.shape[0]) + 1
     if count < 1:
@@ -283,7 +296,14 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
 
 @replaces(scipy.signal.sosfiltfilt)
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
-    """Filter forward and backward by sections of numbers, as ``scipy.signal.sosfiltfilt``."""
+    """Filter forward and backward by sections of numbers, as ``scipy.signal.sosfiltfilt``.
+
+    Examples
+    --------
+    >>> sos = np.array([[0.5, 0.5, 0.0, 1.0, 0.0, 0.0]])
+    >>> sg.grad(lambda x: sosfiltfilt(sos, x, padtype=None)[1])(np.ones(4)).round(4)
+    array([0.25, 0.5 , 0.25, 0.  ])
+    """
     if holds(sos, is_traced):
         sos = known_value(as_node(traced_numpy.asarray(sos)))  # of signal.butter, in the function
     if sos is None:
@@ -304,7 +324,13 @@ def decimate(
     x: Any, q: int, n: int | None = None, ftype: Any = "iir", axis: int = -1,
     zero_phase: bool = True,
 ) -> Any:  # fmt: skip
-    """Every q-th sample behind a filter, as ``scipy.signal.decimate``."""
+    """Every q-th sample behind a filter, as ``scipy.signal.decimate``.
+
+    Examples
+    --------
+    >>> sg.grad(lambda x: decimate(x, 2, n=1, ftype="fir")[1])(np.ones(5)).round(4)
+    array([0. , 0.5, 0.5, 0. , 0. ])
+    """
     if not isinstance(ftype, str):
         refuse_option("decimate", "ftype", "...", "filtfilt(b, a, x)[..., ::q]")
     x, q = np.moveaxis(floats(x), axis, -1), operator.index(q)
@@ -324,13 +350,29 @@ def decimate(
 
 @replaces(scipy.signal.medfilt)
 def medfilt(volume: Any, kernel_size: Any = None) -> Any:
-    """Median of the neighbours, with zeros around, as ``scipy.signal.medfilt``."""
+    """Median of the neighbours, with zeros around, as ``scipy.signal.medfilt``.
+
+    Examples
+    --------
+    >>> sg.jacobian(lambda x: medfilt(x, 3))(np.array([1.0, 5.0, 2.0]))
+    array([[1., 0., 0.],
+           [0., 0., 1.],
+           [0., 0., 1.]])
+    """
     return median_filter(floats(volume), 3 if kernel_size is None else kernel_size, mode="constant")
 
 
 @replaces(scipy.signal.medfilt2d)
 def medfilt2d(input: Any, kernel_size: Any = 3) -> Any:
-    """Median of the neighbours in an image, as ``scipy.signal.medfilt2d``."""
+    """Median of the neighbours in an image, as ``scipy.signal.medfilt2d``.
+
+    Examples
+    --------
+    >>> sg.grad(lambda x: medfilt2d(x)[1, 1])(np.arange(9.0).reshape(3, 3))
+    array([[0., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 0.]])
+    """
     return medfilt(input, kernel_size)
 
 

@@ -34,15 +34,19 @@ def assert_derivatives_exact(
     ----------
     f:
         A NumPy function.
-    *args:
+    *args : array_like
         The point, as for calling ``f``.
     wrt:
         The arguments to differentiate with respect to, by position or name; None for all that are
         real.
     order:
         The highest derivative: 1 or 2. 0 compares the value alone.
-    digits, samples, limit:
-        As of :func:`symgrad.verify`.
+    digits:
+        Digits of the exact values, at least 30.
+    samples:
+        How many elements of each result are checked at most.
+    limit:
+        The allowed error in ulp.
 
     Returns
     -------

@@ -41,9 +41,9 @@ def tensor(
 
     Parameters
     ----------
-    data:
+    data : array_like or Tensor
         A number, nested lists of numbers, an array or a tensor.
-    dtype:
+    dtype : dtype or str
         The element type. Without it Python floats become the default type
         (:func:`set_default_dtype`), arrays keep theirs.
     requires_grad:
@@ -54,6 +54,7 @@ def tensor(
     Returns
     -------
     Tensor
+        A leaf: it has no record of how it was computed.
 
     Raises
     ------

@@ -126,7 +126,27 @@ PRINT_LIMIT = 400
 
 
 def as_sympy(node: Node) -> sp.Expr:
-    """Return ``node`` as a SymPy expression; see :meth:`Node.as_sympy`."""
+    """Return ``node`` as a SymPy expression; see :meth:`Node.as_sympy`.
+
+    Parameters
+    ----------
+    node:
+        A value of a graph.
+
+    Returns
+    -------
+    sympy.Expr
+        The element formula of the value; an op without one is a SymPy function of its name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.extend import as_sympy
+    >>> program = sg.compile(lambda x: np.exp(2.0 * x)).program(1.0)
+    >>> as_sympy(program.outputs[0])
+    exp(2*x)
+    """
     forms: dict[Node, sp.Expr] = {}
     for n in topological([node]):
         forms[n] = n._formula([forms[x] for x in n.operands])
@@ -162,7 +182,27 @@ def topological(outputs: Iterable[LinkedT], limit: int | None = None) -> list[Li
     """Return the nodes that ``outputs`` need, operands before users, without recursion.
 
     The order is depth-first from the first output on, so it depends on the graph alone.
-    With ``limit`` the walk stops after that many nodes.
+
+    Parameters
+    ----------
+    outputs : iterable of Node
+        The nodes to begin from.
+    limit:
+        The number of nodes after which the walk stops; None: it takes all.
+
+    Returns
+    -------
+    list of Node
+        The nodes in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.extend import topological
+    >>> program = sg.compile(lambda x: np.exp(-x)).program(1.0)
+    >>> [node.op.name for node in topological(program.outputs)]
+    ['Input', 'Negative', 'Exp']
     """
     roots = list(outputs)
     kept = None if limit is not None else now().walked

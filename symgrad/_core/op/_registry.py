@@ -214,7 +214,27 @@ def needed(node: Any) -> None:
 def refuse(function: Callable[..., Any], why: str = "", of: Any = None) -> NoReturn:
     """Raise the error for a function that symgrad does not differentiate.
 
-    ``of``: its argument, whose numbers are put in place where no argument of the trace decides.
+    Parameters
+    ----------
+    function:
+        The function that was called.
+    why:
+        The reason, and the replacement to write.
+    of : any
+        Its argument, whose numbers are put in place where no argument of the trace decides.
+
+    Raises
+    ------
+    UnsupportedError
+        Always.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from symgrad.extend import refuse
+    >>> refuse(np.unique, "its shape depends on values. Write instead: np.sort")
+    Traceback (most recent call last):
+    symgrad.errors.UnsupportedError: numpy.unique cannot be traced: its shape depends on ...
     """
     if module_of(type(function)).startswith("numba."):
         name = getattr(function, "__name__", "f")

@@ -20,7 +20,25 @@ from .regions import SLICE, whole
 
 
 def is_traced(value: Any) -> bool:
-    """Tell whether ops applied to ``value`` extend a graph (or a tape)."""
+    """Tell whether ops applied to ``value`` extend a graph (or a tape).
+
+    Parameters
+    ----------
+    value : any
+        An argument of a function.
+
+    Returns
+    -------
+    bool
+        True for traced values and for tensors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from symgrad.extend import is_traced
+    >>> is_traced(np.ones(3))
+    False
+    """
     return hasattr(type(value), "__symgrad_bind__")
 
 
@@ -36,6 +54,29 @@ def as_array(value: Any, dtype: Any = None) -> Any:
 
     A Python number becomes an array and is no longer weak in type promotion, as in NumPy. One
     that is whole, and each integer in a list, has to fit the type that is given.
+
+    Parameters
+    ----------
+    value : array_like or Traced
+        The operand.
+    dtype : dtype
+        The element type; None leaves it as it is.
+
+    Returns
+    -------
+    ndarray or Traced
+        The operand with a shape and an element type.
+
+    Raises
+    ------
+    OverflowError
+        If an integer does not fit the type.
+
+    Examples
+    --------
+    >>> from symgrad.extend import as_array
+    >>> as_array([1, 2], float)
+    array([1., 2.])
     """
     if isinstance(value, Size):
         value = Size.lift(value)

@@ -46,6 +46,14 @@ class Program(Steps):
         Relations between sizes under which the program is the function's.
     conditions:
         Truth values under which it is: those by which Python's ``if`` was decided.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> program = sg.compile(lambda x: np.sum(np.sin(x))).program(np.ones(3))
+    >>> [step.op.name for step in program.steps], program.run(np.zeros(5))
+    (['Sin', 'Sum'], (np.float64(0.0),))
     """
 
     __call__ = call

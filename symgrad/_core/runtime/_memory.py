@@ -90,6 +90,11 @@ def set_kept_memory(size: int | None = None) -> None:
 def get_kept_memory() -> int:
     """Return how many bytes are kept just now; see :func:`set_kept_memory`.
 
+    Returns
+    -------
+    int
+        The number of bytes.
+
     Examples
     --------
     >>> import symgrad as sg

@@ -108,6 +108,11 @@ def set_num_threads(count: int | None = None) -> None:
 def get_num_threads() -> int:
     """Return how many threads a call of a compiled function may use; see :func:`set_num_threads`.
 
+    Returns
+    -------
+    int
+        The number of threads, from 1 to 64.
+
     Examples
     --------
     >>> import symgrad as sg

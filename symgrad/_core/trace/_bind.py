@@ -32,7 +32,31 @@ def number(value: float, dtype: np.dtype[Any]) -> Node:
 
 
 def as_node(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
-    """Return the node of a traced value, number, array or size."""
+    """Return the node of a traced value, number, array or size.
+
+    Parameters
+    ----------
+    value : array_like or Traced
+        The value; one that is not traced becomes a constant.
+    dtype:
+        The element type that the node is to have; None leaves it as it is.
+
+    Returns
+    -------
+    Node
+        The value in the graph.
+
+    Raises
+    ------
+    DTypeError
+        If the value is of an element type that kernels do not have.
+
+    Examples
+    --------
+    >>> from symgrad.extend import as_node
+    >>> as_node(2.0).dtype
+    dtype('float64')
+    """
     node = getattr(value, "node", None)
     if isinstance(node, Node):
         return node if dtype is None or node.dtype is dtype else cast(node, dtype)
