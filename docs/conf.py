@@ -102,18 +102,23 @@ def _scipys_own(app, what, name, obj, options, lines):
         lines[1:] = ["", f"`SciPy's own <{page}>`__; in traced code a loop of the program."]
 
 
-def _wrap_prose(app, doctree, docname):
-    """Mark printed messages and commands, whose long lines wrap; columns of tables stay aligned."""
-    for block in doctree.findall(nodes.literal_block):
+def _fit_code(app, doctree, docname):
+    """Mark blocks with long lines: sentences and formulas wrap, code and tables get smaller."""
+    for block in doctree.findall(
+        lambda x: isinstance(x, (nodes.literal_block, nodes.doctest_block))
+    ):
         text = block.astext()
-        wide = any(len(line) > 80 for line in text.splitlines())
+        widest = max(map(len, text.splitlines()), default=0)
         aligned = re.search(r"\S {3}", text) is not None
-        if block.get("language") in ("text", "sh", "bash", "output") and wide and not aligned:
+        printed = block.get("language") in ("text", "sh", "bash", "output")
+        if printed and (widest > 104 or (widest > 80 and not aligned)):
             block["classes"].append("wrapped")
+        elif widest > 84:
+            block["classes"].append("wide")
 
 
 def setup(app):
     """Connect what Sphinx calls."""
     # Before numpydoc, which takes the sections apart.
     app.connect("autodoc-process-docstring", _scipys_own, priority=400)
-    app.connect("doctree-resolved", _wrap_prose)
+    app.connect("doctree-resolved", _fit_code)
