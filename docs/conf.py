@@ -87,6 +87,7 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "navigation_with_keys": False,
     "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],  # pages without sections have the room
     "footer_start": ["copyright"],
     "footer_end": [],
 }
@@ -108,10 +109,11 @@ def _fit_code(app, doctree, docname):
         lambda x: isinstance(x, (nodes.literal_block, nodes.doctest_block))
     ):
         text = block.astext()
-        widest = max(map(len, text.splitlines()), default=0)
-        aligned = re.search(r"\S {3}", text) is not None
+        lengths = [len(line) for line in text.splitlines()]
+        widest = max(lengths, default=0)
+        table = re.search(r"\S {3}", text) is not None and sum(n > 84 for n in lengths) > 1
         printed = block.get("language") in ("text", "sh", "bash", "output")
-        if printed and (widest > 104 or (widest > 80 and not aligned)):
+        if printed and widest > 80 and not table:
             block["classes"].append("wrapped")
         elif widest > 84:
             block["classes"].append("wide")

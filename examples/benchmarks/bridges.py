@@ -3,13 +3,12 @@
 The function is a sum of squares, so that nearly all of a call is bookkeeping. Each library that is
 installed has a row for the value and one for value and gradient; beside them the same by symgrad
 alone, and for JAX the value by ``jax.numpy`` and by ``jax.pure_callback`` of NumPy's. Times are
-medians of turns that all rows take one after the other, in microseconds.
+the least of turns that all rows take one after the other, in microseconds.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -115,7 +114,7 @@ def main() -> None:
             for k, (_, _, call) in enumerate(rows):
                 times[k].append(seconds(call, 50))
         for (library, name, _), taken in zip(rows, times, strict=True):
-            table.setdefault((library, name), []).append(1e6 * statistics.median(taken))
+            table.setdefault((library, name), []).append(1e6 * min(taken))
     titles = " | ".join(f"{size:,} numbers" for size in SIZES)
     print(f"| called from | result | {titles} |\n| --- | --- |{' ---: |' * len(SIZES)}")
     for (library, name), figures in table.items():
