@@ -55,8 +55,9 @@ def lambdify(
     ----------
     args : sympy.Symbol or str or nested
         A symbol, names as text (``"x, y"``), or a list of them: symbols, names, applied
-        functions such as ``q(t)``, derivatives, ``IndexedBase``, ``MatrixSymbol``, and lists, tuples and matrices of these,
-        for which the function takes one value each, nested in the same way.
+        functions such as ``q(t)``, derivatives, ``IndexedBase``, ``MatrixSymbol``, and lists,
+        tuples and matrices of these, for which the function takes one value each, nested in the
+        same way.
     expr : sympy.Expr or nested
         A formula, a matrix or array, or a nesting of lists, tuples and dicts of them, which the
         result has, too. None is its result.
