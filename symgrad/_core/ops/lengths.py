@@ -142,8 +142,8 @@ def _rest(name: str, count: int, words: str, limit: Limit, sympy: Callable[..., 
 
 #: A choice keeps its condition in derivatives, so these say how often a limit was differentiated.
 AT_REST: Op = _rest(
-    "AtRest", 3, "Whether a length r is 0, in a gradient's limit, whose slope is a function of r.",
-    Limit(again=lambda size, r: AT_REST_AGAIN(size, r)), lambda size, r, slope: sp.Eq(size, 0),
+    "AtRest", 3, "Whether a length r is 0, in the limit q*x of a gradient, q of r.",
+    Limit(again=lambda size, r: AT_REST_AGAIN(size, r)), lambda size, r, q: sp.Eq(size, 0),
 )  # fmt: skip
 AT_REST_AGAIN: Op = _rest(
     "AtRestAgain", 2, "Whether a length r is 0, in the derivative of such a limit.",
