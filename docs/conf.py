@@ -111,7 +111,7 @@ def _fit_code(app, doctree, docname):
         text = block.astext()
         lengths = [len(line) for line in text.splitlines()]
         widest = max(lengths, default=0)
-        table = re.search(r"\S {3}", text) is not None and sum(n > 84 for n in lengths) > 1
+        table = re.search(r"\S {3}", text) is not None and sum(n > 80 for n in lengths) > 1
         printed = block.get("language") in ("text", "sh", "bash", "output")
         if printed and widest > 80 and not table:
             block["classes"].append("wrapped")
