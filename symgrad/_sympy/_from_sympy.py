@@ -494,17 +494,16 @@ def _described(expressions: Any, formulas: Sequence[Any]) -> str:
     Its printer recurs. It takes the complex values of constants to sort terms by them, and inverts
     matrices for the sign of their product.
     """
-    order, waiting, count = None, list(formulas), 0
-    while waiting:
-        e = waiting.pop()
-        count += 1
-        parts = getattr(e, "args", ())
-        inverts = isinstance(e, MatrixExpr) and any(isinstance(a, sp.MatrixBase) for a in parts)
-        if count > PRINTED or inverts:
+    parts = list(formulas)
+    for e in parts:  # which grows
+        if len(parts) > PRINTED:
             return "A formula."
-        if isinstance(e, sp.Function) and not e.free_symbols:
-            order = "none"
-        waiting.extend(parts)
+        parts.extend(getattr(e, "args", ()))
+    if any(isinstance(e, MatrixExpr) and any(isinstance(a, sp.MatrixBase) for a in e.args)
+           for e in parts):  # fmt: skip
+        return "A formula."
+    numbers = any(isinstance(e, sp.Function) and not e.free_symbols for e in parts)
+    order = "none" if numbers else None
     with tolerating(Exception):
         return f"The formula {sp.sstr(expressions, order=order)[:200]}."
     return "A formula."
