@@ -154,7 +154,8 @@ def sample(op: Op, count: int) -> list[np.ndarray[Any, Any]]:
 SMOOTH = [
     op for op in registry.ops.values()
     if op.kind == "map" and op.reason is None
-    and op.name not in ("Unknown", "Cosine")  # one operand of a cosine is a length of the others
+    # One operand of a cosine is a length of the others.
+    and op.name not in ("Unknown", "Kink", "Cosine")
 ]  # fmt: skip
 #: Their derivatives by the orders, the first arguments, are not known, and nan.
 ORDERS = (

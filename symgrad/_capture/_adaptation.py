@@ -8,7 +8,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from .._core.base.class_modules import module_of
-from .._core.trace import array_namespace
+from .._core.base.state import within
 from ._locations import Walk
 from ._ownership import NONE
 from ._reads import read_by
@@ -97,11 +97,10 @@ def adapted(f: Callable[..., Any], packages: frozenset[str] = NONE) -> Callable[
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
         twins = Substitutes(read_by(f, packages=packages), {}, adapted=True)
-        before = array_namespace.set(namespace())
         try:
-            result = twins.root(f)(*twins.given(args), **twins.given(kwargs))
+            with within(namespace=namespace()):
+                result = twins.root(f)(*twins.given(args), **twins.given(kwargs))
         finally:
-            array_namespace.reset(before)
             twins.hand_on()
         return twins.outside(result)
 

@@ -40,7 +40,6 @@ from .._core.trace import (
     PlacesError,
     Traced,
     argument_name,
-    array_namespace,
     flatten_traced,
     in_trace,
     raise_hidden,
@@ -654,13 +653,12 @@ class Captures:
         if twins is None:
             with _hidden_first():
                 return made._body(*args, **kwargs)
-        before = array_namespace.set(namespace() if self.way.adapted else np)
+        module = namespace() if self.way.adapted else None
         try:
             later = functools.partial(self.called_later, twins=twins)
-            with _hidden_first(), within(callback=later):
+            with _hidden_first(), within(callback=later, namespace=module):
                 result = made._body(*twins.given(args), **twins.given(kwargs))
         finally:
-            array_namespace.reset(before)
             twins.hand_on()
         return twins.outside(result)
 

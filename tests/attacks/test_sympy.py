@@ -762,7 +762,7 @@ def test_sympy_formulas(attack: Attack) -> None:
                     formula, plain = _formula(case.rng, depth)
             except (AttributeError, TypeError, ValueError, sp.PolynomialError):
                 # Of Xor in zeta, of a Lambda in a product.
-                case.tally("no formula of SymPy's")
+                case.tally("SymPy makes no formula")
                 continue
             a, b = (sp.Rational(int(case.rng.integers(-40, 40)) * 2 + 1, 32) for _ in range(2))
             exact = _Exact(plain)

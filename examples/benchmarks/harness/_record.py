@@ -31,7 +31,7 @@ def record(
             "processor": processor(),
             "cores": os.cpu_count(),
             "vectors": vectors(),
-            "system": f"{platform.system()} {platform.release()}",
+            "system": platform.system(),
             "libc": "-".join(platform.libc_ver()),
             "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
         },

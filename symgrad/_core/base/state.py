@@ -97,6 +97,8 @@ class State(NamedTuple):
     walked:
         Holds what the last long walk over a graph began with, and the nodes that it gave: a pass
         mostly walks over what the pass before it did. None: every walk is made.
+    namespace:
+        What ``x.__array_namespace__()`` returns to code that is traced; None: NumPy.
     """
 
     where: Any = None
@@ -131,6 +133,7 @@ class State(NamedTuple):
     limit: Any = None
     staged: Callable[[str], str] | None = None
     walked: list[tuple[list[Any], list[Any]]] | None = None
+    namespace: Any = None
 
 
 #: What holds where neither a trace nor a pass runs, and no backend is chosen.

@@ -8,31 +8,45 @@ import numpy as np
 
 from ..base.broadcast import normalize_axes
 from ..base.scipy_names import special
-from ..op import composite
+from ..op import Code, Composed, Evidence, Map, Op, Partials, Real, Words, composite, define
 from .logic import STOP_GRADIENT
 from .np_common import as_array, as_float, join_parts
 
 
-def _shifted(x: Any, axis: Any) -> tuple[Any, Any, Any]:
+def _below(x: Any, top: Any) -> Any:
+    return np.where(x == top, 0.0, x - top).astype(np.result_type(x, top))
+
+
+BELOW: Op = define(
+    Map("Below", evaluate=_below, domain=(Real, Real), sympy=lambda x, top: x - top,
+        rule=Partials(lambda y, x, top: (1, -1))),
+    Code(Composed(_below), source=lambda x, top: f"np.where({x} == {top}, 0.0, {x} - {top})"),
+    Evidence(samples=(-3, 3), ulp=0.5, exact_form=False),
+    Words("x less a maximum, which may be infinite.", convention="inf - inf is 0"),
+)  # fmt: skip
+
+
+def _shifted(x: Any, axis: Any, endless: bool = False) -> tuple[Any, Any, Any]:
     """Return the maximum, ``x`` less the maximum, and what was taken off.
 
     No result depends on the shift, so it is a constant for differentiation; it is 0 where the
-    maximum is not finite, since inf - inf is nan.
+    maximum is not finite, since inf - inf is nan, or, for ``endless`` terms, where it is -inf.
     """
     top = np.max(x, axis=axis, keepdims=True)
-    shift = STOP_GRADIENT(np.where(np.isfinite(top), top, 0))
-    return top, x - shift, shift
+    shift = STOP_GRADIENT(np.where(top > -np.inf if endless else np.isfinite(top), top, 0))
+    return top, BELOW(x, shift) if endless else x - shift, shift
 
 
-def _log_sum(x: Any, axis: Any) -> tuple[Any, Any, Any]:
+def _log_sum(x: Any, axis: Any, endless: bool = False) -> tuple[Any, Any, Any]:
     """Return the logarithm of ``sum(exp(x - shift))``, then ``x - shift`` and the shift.
 
     The k maxima contribute k, kept apart, and exp(0) - 1, which is 0 with the derivative of
     exp. So log1p keeps what the others add, however small, and all derivatives are right.
+    Of ``endless`` terms, inf, the result is their number's logarithm, and the shift inf.
     """
     if x.dtype.kind == "c":
         return _complex_log_sum(x, axis)
-    top, away, shift = _shifted(x, axis)
+    top, away, shift = _shifted(x, axis, endless)
     hit = (x == top).astype(x.dtype)
     k = np.sum(hit, axis=axis, keepdims=True)
     rest = np.sum(np.exp(away) - hit, axis=axis, keepdims=True) / k
@@ -86,10 +100,8 @@ def logsumexp(
         y = np.sum(x, axis=axis, keepdims=keepdims) - np.inf
         return (y, -np.ones_like(y)) if return_sign else y  # the sign that SciPy gives
     if b is None:
-        log, _, shift = _log_sum(x, axis)
+        log, _, shift = _log_sum(x, axis, endless=True)
         y, sign = log + shift, None
-        if x.dtype.kind == "f":
-            y = _of_endless(x, y, axis)
         if return_sign and x.dtype.kind == "c":
             y, sign = y.real, np.exp(join_parts(np.zeros_like(y.imag), y.imag))
     else:
@@ -100,15 +112,6 @@ def logsumexp(
     if not return_sign:
         return y
     return y, np.ones_like(y) if sign is None else _settled(sign, axis, keepdims)
-
-
-def _of_endless(x: Any, y: Any, axis: Any) -> Any:
-    """Return ``y``; where a term is infinite the mean of those that are, whose slopes it has."""
-    hit = x == np.inf
-    count = np.sum(hit.astype(x.dtype), axis=axis, keepdims=True)
-    some = np.maximum(count, 1)
-    mean = np.sum(np.where(hit, x, 0), axis=axis, keepdims=True) / some
-    return np.where(count > 0, mean, y)
 
 
 def _weighted_sum(x: Any, b: Any, axis: Any) -> tuple[Any, Any]:

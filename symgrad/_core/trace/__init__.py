@@ -3,7 +3,7 @@
 from ..base.sizes import Size
 from ..graph._types import promote
 from ._arrays import COMPARED, REFLECTED, ArrayMethods, add_operators, declines
-from ._attributes import array_namespace, attribute_of
+from ._attributes import attribute_of
 from ._bind import as_node, bind, bind_nodes, cast, kind_of
 from ._calls import call
 from ._caught_errors import caught_from, named_before, raise_caught

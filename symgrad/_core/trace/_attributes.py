@@ -7,16 +7,13 @@ digits, exist (``hasattr(x, "tobytes")``) and are refused where they are asked f
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from ..base.stand_in_types import absent, is_bound, names_of
+from ..base.state import now
 from ._constants import known_value
-
-#: What ``x.__array_namespace__()`` returns: what the code that is traced has for NumPy.
-array_namespace: ContextVar[Any] = ContextVar("array_namespace", default=np)
 
 #: Replacements for attributes that are refused, of JAX's and PyTorch's, too.
 _INSTEAD = {
@@ -60,7 +57,7 @@ _GIVEN: dict[str, Callable[[Any], Any]] = {
     "denominator": lambda _: 1,
     "is_integer": lambda x: lambda: _is_integer(x),
     "to_device": lambda x: lambda *args, **options: _to_device(x, *args, **options),
-    "__array_namespace__": lambda _: lambda *, api_version=None: array_namespace.get(),
+    "__array_namespace__": lambda _: lambda *, api_version=None: now().namespace or np,
     "__array_wrap__": lambda _: lambda array, context=None, return_scalar=False: array,
 }
 

@@ -68,7 +68,8 @@ def with_limits(
         outputs = _beyond_limits(outputs, kept)
     order = [x for x in topological(outputs) if x not in kept]
     given_up = {viewed(x.operands[1]) for x in order if Limit.of(x.op).beyond}
-    again = {viewed(x.operands[1]) for x in order if x.op is AT_REST_AGAIN}
+    marks = [x for x in order if Limit.of(x.op).again is not None]
+    again = {viewed(x.operands[1]) for x in marks if len(x.operands) == 2}
     limits = [
         x for x in order
         if Limit.of(x.op).of_lengths and viewed(x.operands[-1]) not in given_up
