@@ -201,7 +201,11 @@ def test_kinks_of_several_lengths(kink: Callable[[Any], Any]) -> None:
 
 
 def test_a_length_has_no_second_derivative_at_zero() -> None:
-    for f in (np.linalg.norm, lambda x: np.exp(-np.sqrt(x @ x)), lambda x: np.hypot(x[0], x[1])):
+    for f in (
+        np.linalg.norm, lambda x: np.exp(-np.sqrt(x @ x)), lambda x: np.hypot(x[0], x[1]),
+        lambda x: np.sin(np.sqrt(4 * np.sum(x**2))),
+        lambda x: np.exp(np.sqrt(np.maximum(np.sum(x**2), 0.0))),
+    ):  # fmt: skip
         for way in WAYS:
             assert np.isnan(np.diag(way(f)(np.zeros(2)))).all()
     # Distances of points from themselves are 0 for good.
@@ -217,6 +221,7 @@ def test_products_with_a_length_have_no_second_derivative_at_zero(way: Any) -> N
         lambda x: x[0] * np.linalg.norm(x),
         lambda x: np.sin(x[0]) * np.exp(-np.sqrt(x @ x)),
         lambda x: x[0] / (1 + np.hypot(x[0], x[1])),
+        lambda x: x[0] * Rotation.from_rotvec(np.stack([x[0], 0.0, x[1]])).magnitude(),
     ):
         assert np.isnan(way(f)(np.zeros(2))[0]).all()
         assert np.isfinite(way(f)(np.array([0.3, 0.4]))).all()

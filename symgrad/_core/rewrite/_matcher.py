@@ -24,7 +24,16 @@ from ..base.fork_safety import cached_property
 from ..graph import Input, Node
 from ..op import Op, registry
 from ..trace import Traced, as_node
-from ._recognition import NUMBERS, POWERS, equals, inverse_of, number_of, offset_of, square_of
+from ._recognition import (
+    NUMBERS,
+    POWERS,
+    equals,
+    inverse_of,
+    is_still,
+    number_of,
+    offset_of,
+    square_of,
+)
 
 Bound = dict[Node, Node]
 
@@ -367,8 +376,11 @@ def over(node: Node, square: Node) -> Way:
     ops = registry.ops
 
     def push(tangents: Sequence[Any]) -> Any:
-        half = np.full_like(r, 0.5)
-        return tangents[0] * ops["Turn"](np.where(r == 0, 0.0, 0.5 / r), half, r, r)
+        if is_still(node):  # what is 0 for good has no kinks to be told by
+            half = np.full_like(r, 0.5)
+            return tangents[0] * ops["Turn"](np.where(r == 0, 0.0, 0.5 / r), half, r, r)
+        part = 0.5 * tangents[0]
+        return ops["Turn"](np.where(r == 0, 0.0, part / r), part, r, r)
 
     return Way((square,), lambda ct: [ops["OverLength"](ct, r)], push)
 

@@ -88,7 +88,7 @@ def with_limits(
         found = form(*map(Traced, operands), slope=slope, rest=rest, still=still)
         return cast(as_node(found), node.dtype)
 
-    lengths = _base_lengths(limits)
+    lengths = _lengths_by_chance(limits)
     kinks = _kinks(outputs, chosen, lengths) if lengths else [None] * len(outputs)
     outputs = rebuilt(outputs, change, dict(kept))
     turns = [
@@ -162,11 +162,10 @@ def _again(node: Node, operands: Sequence[Node]) -> Node:
     return cast(as_node(node.op.evaluate(*map(Traced, operands))), node.dtype)
 
 
-def _base_lengths(limits: Sequence[Node]) -> list[Node]:
-    """Return the lengths that may be 0 by chance, of no other lengths."""
-    return _innermost(
-        r for r in dict.fromkeys(viewed(x.operands[-1]) for x in limits) if not is_still(r)
-    )
+def _lengths_by_chance(limits: Sequence[Node]) -> list[Node]:
+    """Return the lengths that are not 0 for good."""
+    lengths = dict.fromkeys(viewed(x.operands[-1]) for x in limits)
+    return [r for r in lengths if not is_still(r)]
 
 
 def _innermost(lengths: Iterable[Node]) -> list[Node]:
