@@ -146,7 +146,7 @@ _HANDLER = ctypes.CFUNCTYPE(c_void_p, POINTER(_FRAME))(_handled)
 @functools.cache
 def version_of_header() -> tuple[int, int] | None:
     """Return the version of the interface that jaxlib's header has; None if it is not known."""
-    import jax.ffi  # noqa: PLC0415
+    import jax.ffi  # noqa: PLC0415 - an optional extra
 
     try:
         path = Path(jax.ffi.include_dir(), "xla", "ffi", "api", "c_api.h")
@@ -167,7 +167,7 @@ def registered() -> bool:
     version = version_of_header()
     if version is None or version[0] != 0:
         return False
-    import jax.ffi  # noqa: PLC0415
+    import jax.ffi  # noqa: PLC0415 - an optional extra
 
     address = ctypes.cast(_HANDLER, c_void_p)
     jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(address), platform="cpu")

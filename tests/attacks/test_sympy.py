@@ -721,6 +721,14 @@ def _require_back(f: Any, formula: Any, place: Any, wanted: Any) -> None:
     assert abs(value - wanted) <= bound * max(1, abs(wanted)), (formula, found)
 
 
+def _has_complex_parts(formula: Any, place: Any) -> bool:
+    """Tell whether a part of a real value is complex, as the root of a negative number is."""
+    at = dict(zip((X, Y), place, strict=True))
+    parts = [e for e in sp.preorder_traversal(formula) if isinstance(e, sp.Expr)]
+    values = [e.evalf(15, subs=at) for e in parts]
+    return any(v.is_number and abs(sp.im(v)) > 0 for v in values)
+
+
 def _compare(found: Any, wanted: Any, far: float, size: float, what: Any) -> None:
     assert abs(float(found) - float(wanted)) <= far * size, (*what, found, float(wanted))
 
@@ -786,8 +794,17 @@ def test_sympy_formulas(attack: Attack) -> None:
                 # SymPy wrote a real part as a sum of conjugates, whose type is complex.
                 assert abs(np.imag(found)) <= 1e-11 * scale, what
                 f, found = _real_part(f), np.real(found)
+            if np.isnan(found) and _has_complex_parts(plain, (a, b)):
+                case.tally("complex between: nan")  # as NumPy has it
+                continue
             _compare(found, wanted, 1e-11, scale, what)
-            value, slopes = sg.value_and_grad(f, (0, 1))(*at)
+            try:
+                value, slopes = sg.value_and_grad(f, (0, 1))(*at)
+            except UnsupportedError as error:
+                if not formula.has(sp.I) or "complex" not in str(error):
+                    raise
+                case.tally("refused: complex")
+                continue
             _compare(value, wanted, 1e-11, scale, what)
             judged = _slopes(exact, a, b)
             if judged is None:

@@ -27,7 +27,7 @@ Dimension: TypeAlias = int | sp.Expr
 Shape = tuple[Dimension, ...]
 
 
-class WideError(UnsupportedError):
+class WideError(UnsupportedError, OverflowError):
     """Arithmetic with sizes or integer arguments has a number that no 64 bits hold."""
 
     @classmethod

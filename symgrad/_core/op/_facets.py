@@ -244,14 +244,15 @@ class Limit(Facet):
         Of the condition that a length is 0 in a limit, with operands ``size, r`` and, for a limit
         that is differentiated once, its slope as a function of r: ``again(size, r)``, the
         condition for one derivative more.
-    beyond:
-        Of such a condition, whether no further derivative is known.
+    times:
+        Of such a condition, how often the limit was differentiated: 1, 2, or 3, and then no
+        derivative is known; 0: it is no condition.
     """
 
     form: Callable[..., Any] | None = None
     undefined: Callable[..., Any] | None = None
     again: Callable[..., Any] | None = None
-    beyond: bool = False
+    times: int = 0
 
     @property
     def of_lengths(self) -> bool:

@@ -115,13 +115,13 @@ KINK: Op = define(
     Map("Kink", evaluate=np.zeros_like, domain=(Real,), rule=Partials(lambda y, x: (unknown(x),))),
     Code(Composed(np.zeros_like), source=lambda x: f"np.zeros_like({x})"),
     Evidence(samples=(-2, 2), ulp=0.0, precise=lambda context, guess, x: context.zero),
-    Words("0, whose derivatives are not known: where a length is 0.", convention="they are nan",
+    Words("0, whose derivatives are not known: where a length is 0.", convention="not known: nan",
         reading=lambda x: sp.Integer(0)),
 )  # fmt: skip
 
 
 def _truth(*kinds: Any) -> Any:
-    return kinds, np.dtype(bool)
+    return tuple(map(np.dtype, kinds)), np.dtype(bool)
 
 
 def _is_rest(size: Any, *others: Any) -> Any:
@@ -133,7 +133,7 @@ def _rest(name: str, count: int, words: str, limit: Limit, sympy: Callable[..., 
         Map(name, evaluate=_is_rest, domain=(Real,) * count, types=_truth, sympy=sympy,
             rule=NoRule("it is a condition")),
         Code(Composed(_is_rest),
-            source=lambda *xs: f"np.broadcast_arrays({xs[0]} == 0, {', '.join(xs[1:])})[0]"),
+            source=lambda x, *xs: f"np.broadcast_arrays({x} == 0, {', '.join(map(str, xs))})[0]"),
         Evidence(samples=(-2, 2), ulp=0.0, exact_form=False),
         Words(words),
         limit,
@@ -143,15 +143,15 @@ def _rest(name: str, count: int, words: str, limit: Limit, sympy: Callable[..., 
 #: A choice keeps its condition in derivatives, so these say how often a limit was differentiated.
 AT_REST: Op = _rest(
     "AtRest", 3, "Whether a length r is 0, in the limit q*x of a gradient, q of r.",
-    Limit(again=lambda size, r: AT_REST_AGAIN(size, r)), lambda size, r, q: sp.Eq(size, 0),
+    Limit(times=1, again=lambda size, r: AT_REST_AGAIN(size, r)), lambda size, r, q: sp.Eq(size, 0),
 )  # fmt: skip
 AT_REST_AGAIN: Op = _rest(
     "AtRestAgain", 2, "Whether a length r is 0, in the derivative of such a limit.",
-    Limit(again=lambda size, r: BEYOND_REST(size, r)), lambda size, r: sp.Eq(size, 0),
+    Limit(times=2, again=lambda size, r: BEYOND_REST(size, r)), lambda size, r: sp.Eq(size, 0),
 )  # fmt: skip
 BEYOND_REST: Op = _rest(
     "BeyondRest", 2, "Whether a length r is 0, where derivatives are not known any more.",
-    Limit(beyond=True), lambda size, r: sp.Eq(size, 0),
+    Limit(times=3), lambda size, r: sp.Eq(size, 0),
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Derivatives of functions of a length r, where r is 0.
 
-The first derivative of ``g(r)`` by a part x of the length is ``g'(r)*x/r``, a step of its own in
-a graph, and 0 where r is. A pass that differentiates further looks for such steps first, and puts
+The first derivative of ``g(r)`` by a part x of the length is ``g'(r)*x/r``, one step in a graph,
+and 0 where r is. A pass that differentiates further looks for such steps first, and puts
 what they are near 0 in their places: ``q*x`` for a smooth function of x. Of those that are none,
 derivatives are nan.
 """
@@ -29,23 +29,9 @@ def push_forward(
     outputs: Sequence[Node], tangents: Mapping[Node, Node], fixed: bool = False,
     once_more: bool = True,
 ) -> list[Node | None]:  # fmt: skip
-    """Return the tangents of ``outputs`` for the given tangents of some nodes.
+    """Return what :func:`.forward.pushed` does, of outputs with their limits.
 
-    Parameters
-    ----------
-    outputs:
-        Nodes to differentiate.
-    tangents:
-        Tangents of nodes (usually inputs), of the same shapes and types.
-    fixed:
-        Whether the given tangents are no values of a chain that began elsewhere.
-    once_more:
-        Whether this is one derivative more for a user: see :func:`with_limits`.
-
-    Returns
-    -------
-    list
-        One node for each output, None where it is zero.
+    ``once_more``: whether this is one derivative more for a user, see :func:`with_limits`.
     """
     return pushed(with_limits(outputs, tangents, once_more), tangents, fixed)
 
@@ -67,9 +53,9 @@ def with_limits(
     if once_more:
         outputs = _beyond_limits(outputs, kept)
     order = [x for x in topological(outputs) if x not in kept]
-    given_up = {viewed(x.operands[1]) for x in order if Limit.of(x.op).beyond}
-    marks = [x for x in order if Limit.of(x.op).again is not None]
-    again = {viewed(x.operands[1]) for x in marks if len(x.operands) == 2}
+    again, given_up = (
+        {viewed(x.operands[1]) for x in order if Limit.of(x.op).times == times} for times in (2, 3)
+    )
     limits = [
         x for x in order
         if Limit.of(x.op).of_lengths and viewed(x.operands[-1]) not in given_up
