@@ -65,6 +65,20 @@ def test_derivative(name: str) -> None:
         assert curvature_error(program, arguments, hessian) <= program.tolerance
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [p.values[0] for p in names()])  # type: ignore[attr-defined]
+def test_derivative_at_the_sizes_that_are_measured(name: str) -> None:
+    """What is long becomes loops again: other programs than those of the sizes for tests."""
+    from field_programs import programs
+    from field_programs.program import error
+
+    program = programs()[name]
+    derivative = TRANSFORMS[program.kind](program.function, program.argnums)
+    for size in program.sizes[1:]:
+        arguments = program.arguments(size)
+        assert error(program, arguments, derivative(*arguments)) <= program.tolerance
+
+
 def test_a_wrong_derivative_is_seen() -> None:
     from field_programs import Program
     from field_programs.program import curvature_error, error

@@ -117,10 +117,14 @@ def _read(task: Task, plan: Plan, inside: Collection[Node] = ()) -> Iterator[Nod
     """Yield what a task reads from memory; what is cheap it computes again from there.
 
     What writes over an array has copied it before, but for what is written ``inside`` a carry.
+    A view that has a place in memory is read there by others, and by the task that puts it there
+    from what it is a view of.
     """
+    copied: set[Node] = set()
     if isinstance(task, Nest):
         own = set(task.nodes)
         stack = [*task.nodes, *(s.node for s in task.stores)]
+        copied.update(s.node for s in task.stores if s.part is None and s.node.op.kind == "view")
         stack += [x for r in task.reductions for x in r.operands]
         for target in {s.target for s in task.stores}:
             if isinstance(target.op, Scatter):
@@ -135,9 +139,10 @@ def _read(task: Task, plan: Plan, inside: Collection[Node] = ()) -> Iterator[Nod
         if node in seen:
             continue
         seen.add(node)
-        if node not in own and (node.op.kind == "leaf" or node in plan.stored):
+        from_memory = node not in own and (node.op.kind == "leaf" or node in plan.stored)
+        if from_memory:
             yield node
-        else:
+        if not from_memory or node in copied:
             stack.extend(node.operands)
 
 

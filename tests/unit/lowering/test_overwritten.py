@@ -246,3 +246,25 @@ def test_a_carry_that_an_inner_loop_reads_as_well() -> None:
 def _set(z: Array, place: Any, value: Any) -> Array:
     z[place] = value
     return z
+
+
+READERS: dict[str, Callable[[Array], Any]] = {
+    "sort": lambda a: np.sort(a.T.reshape(-1)),
+    "rfft": lambda a: np.fft.rfft(np.moveaxis(a, 0, -1).reshape(-1)).real,
+    "contraction": lambda a: np.tensordot(a, a, axes=([0, 2], [0, 2])),
+    "copy": lambda a: np.ascontiguousarray(a.T),
+}
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+def test_a_loop_leaves_what_a_copied_view_reads_later(reader: Callable[[Array], Any]) -> None:
+    """The start of a loop, whose transpose a routine behind the loop is given as a copy."""
+
+    def f(x: Array, w: Array) -> Any:
+        start = np.sin(x)
+        end = sg.fori_loop(0, 5, lambda _, s: np.tensordot(w, s, axes=([1], [0])), start)
+        return end, reader(start)
+
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(3, 4, 3)), rng.normal(size=(3, 3))
+    np.testing.assert_allclose(sg.compile(f)(x, w)[1], reader(np.sin(x)), 1e-12, 1e-12)
