@@ -117,14 +117,11 @@ def _read(task: Task, plan: Plan, inside: Collection[Node] = ()) -> Iterator[Nod
     """Yield what a task reads from memory; what is cheap it computes again from there.
 
     What writes over an array has copied it before, but for what is written ``inside`` a carry.
-    A view that has a place in memory is read there by others, and by the task that puts it there
-    from what it is a view of.
+    A view that has a place in memory may be read there, or from what it is a view of.
     """
-    copied: set[Node] = set()
     if isinstance(task, Nest):
         own = set(task.nodes)
         stack = [*task.nodes, *(s.node for s in task.stores)]
-        copied.update(s.node for s in task.stores if s.part is None and s.node.op.kind == "view")
         stack += [x for r in task.reductions for x in r.operands]
         for target in {s.target for s in task.stores}:
             if isinstance(target.op, Scatter):
@@ -142,7 +139,7 @@ def _read(task: Task, plan: Plan, inside: Collection[Node] = ()) -> Iterator[Nod
         from_memory = node not in own and (node.op.kind == "leaf" or node in plan.stored)
         if from_memory:
             yield node
-        if not from_memory or node in copied:
+        if not from_memory or node.op.kind == "view":
             stack.extend(node.operands)
 
 

@@ -250,6 +250,7 @@ def _set(z: Array, place: Any, value: Any) -> Array:
 
 READERS: dict[str, Callable[[Array], Any]] = {
     "sort": lambda a: np.sort(a.T.reshape(-1)),
+    "sort of some": lambda a: np.sort(a.reshape(-1)[::2]),
     "rfft": lambda a: np.fft.rfft(np.moveaxis(a, 0, -1).reshape(-1)).real,
     "contraction": lambda a: np.tensordot(a, a, axes=([0, 2], [0, 2])),
     "copy": lambda a: np.ascontiguousarray(a.T),
