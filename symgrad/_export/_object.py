@@ -20,6 +20,7 @@ from .._core.codegen.llvm import (
     assembled,
     llvm_turn,
     optimize_whole,
+    right_features,
     verified,
 )
 from .._core.lowering import SIMD_PREFIX, Lowered, products
@@ -168,16 +169,17 @@ def _linked(texts: Iterable[str], lowered: Lowered, machine: Machine, name: str)
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(machine.triple)
-    emitting, optimizing = (
-        target.create_target_machine(
-            cpu=machine.cpu, features=machine.features, opt=level, reloc="pic", codemodel="small"
+
+    def made(level: int, features: str) -> Any:
+        return target.create_target_machine(
+            cpu=machine.cpu, features=features, opt=level, reloc="pic", codemodel="small"
         )
-        for level in (0 if lowered.steps > FAST_CODE_FROM else 3, 3)
-    )
+
+    optimizing = made(3, machine.features)
 
     def parsed(text: str) -> Any:
         module = assembled(_ROUTINE.sub(r"\1_", text))
-        module.triple, module.data_layout = machine.triple, str(emitting.target_data)
+        module.triple, module.data_layout = machine.triple, str(optimizing.target_data)
         return module
 
     whole, *parts = map(parsed, texts)
@@ -190,7 +192,9 @@ def _linked(texts: Iterable[str], lowered: Lowered, machine: Machine, name: str)
         whole.link_in(parsed(text))
     if outside:
         _make_internal(whole, name)
-    return bytes(emitting.emit_object(verified(whole)))
+    level = 0 if lowered.steps > FAST_CODE_FROM else 3
+    emitting = made(level, right_features(machine.features, verified(whole)))
+    return bytes(emitting.emit_object(whole))
 
 
 def _make_internal(module: Any, name: str) -> None:

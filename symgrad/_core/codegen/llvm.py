@@ -154,10 +154,44 @@ def features(cpu: str) -> str:
     return ",".join(filter(None, [known, *slow]))
 
 
-def host_machine(level: int = 3) -> Any:
-    """Return a new target machine for this CPU; they are not shared between threads."""
+def host_machine(level: int = 3, module: Any = "") -> Any:
+    """Return a new target machine for this CPU; they are not shared between threads.
+
+    Of a ``module``, or its text, its code is right: see :func:`right_features`.
+    """
     target, options = _target()
+    options = {**options, "features": right_features(options["features"], module)}
     return target.create_target_machine(opt=level, **options)
+
+
+#: From this series on LLVM takes ``vpmovmskb`` and its kin for the signs of a vector's elements in
+#: AVX-512's code, also of a vector in a register from 16 on, which they cannot name: what comes out
+#: are the signs of another register, without a word (llvm-project#191304).
+SIGNS_FROM = 22
+
+#: The parts of AVX-512 whose instructions it replaces so.
+_SIGNS = "avx512bw", "avx512dq"
+
+#: What reads masks, vectors of truth values, as numbers: `any`, sums, steps for single elements.
+_MASKS_READ = (
+    *(f"{read} <{1 << k} x i1>" for read in ("bitcast", "extractelement") for k in range(1, 7)),
+    *(f".v{1 << k}i1(" for k in range(1, 7)),
+    "@llvm.masked.gather.", "@llvm.masked.scatter.",
+)  # fmt: skip
+
+
+def right_features(features: str, module: Any) -> str:
+    """Return a processor's features without those for which LLVM makes wrong code of a module.
+
+    ``module``: as it is before the code generator has it, or its text.
+    """
+    known = features.split(",")
+    if llvm.llvm_version_info[0] < SIGNS_FROM or not any(f"+{x}" in known for x in _SIGNS):
+        return features
+    text = str(module)
+    if " x i1>" not in text or not any(word in text for word in _MASKS_READ):
+        return features
+    return ",".join([*known, *(f"-{x}" for x in _SIGNS)])
 
 
 #: The series of LLVM that are known to have the options of :func:`_without`: at one that it does
@@ -198,6 +232,7 @@ def optimized_object(text: str, level: int | None = None) -> bytes:
     module = (
         optimize(text, machine) if level is None else optimize_whole(parsed(text), machine, level)
     )
+    machine = host_machine(CODE_LEVEL if level is None else level, module)
     with _without(REDUCTION):
         return _linkable(machine.emit_object(module))
 
@@ -448,7 +483,7 @@ def emit(text: str, level: int = 3) -> bytes:
     llvmlite holds one lock during every call into LLVM. LLVM itself asks only that threads
     work in different contexts, so the long call goes to the library directly.
     """
-    machine = host_machine(level)
+    machine = host_machine(level, text)
     module = parsed(text, llvm.create_context())
     with ffi.OutputString() as error:
         buffer = _emit_function()(machine, module, 1, error)
