@@ -29,7 +29,6 @@ from ._recognition import (
     POWERS,
     equals,
     inverse_of,
-    is_still,
     number_of,
     offset_of,
     square_of,
@@ -376,9 +375,6 @@ def over(node: Node, square: Node) -> Way:
     ops = registry.ops
 
     def push(tangents: Sequence[Any]) -> Any:
-        if is_still(node):  # what is 0 for good has no kinks to be told by
-            half = np.full_like(r, 0.5)
-            return tangents[0] * ops["Turn"](np.where(r == 0, 0.0, 0.5 / r), half, r, r)
         part = 0.5 * tangents[0]
         return ops["Turn"](np.where(r == 0, 0.0, part / r), part, r, r)
 
