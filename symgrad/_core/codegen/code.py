@@ -36,7 +36,7 @@ from ..runtime import (
     write_entry,
 )
 from ..runtime.threads import RUN
-from .llvm import FAST_CODE_FROM, emit, host_machine, llvm_turn, optimized_object
+from .llvm import FAST_CODE_FROM, emit, host_machine, llvm_turn, optimized
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,15 +85,18 @@ def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
         level = 0 if lowered.steps > FAST_CODE_FROM else 3
         with ThreadPoolExecutor(max_workers=get_num_threads()) as pool:
             rest = pool.map(lambda text: emit(text, level), lowered.straight)
-            objects = [optimized_object(main), *rest]
+            first = optimized(main)
+            objects = [first.content, *rest]
     else:
-        objects = [optimized_object(main)]
+        first = optimized(main)
+        objects = [first.content]
     if staged is not None and before is not None:
         staged(before)
     return Code(
         name=lowered.name, inputs=lowered.inputs, outputs=lowered.outputs, sizes=lowered.sizes,
         symbols=lowered.symbols, constants=lowered.constants, exports=lowered.exports,
-        objects=objects, assembly=(lambda: lowered.text) if lowered.linked else None,
+        objects=objects,
+        assembly=(lambda: lowered.text) if lowered.linked and not first.own else None,
     )  # fmt: skip
 
 

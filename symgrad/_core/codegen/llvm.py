@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
@@ -154,13 +154,14 @@ def features(cpu: str) -> str:
     return ",".join(filter(None, [known, *slow]))
 
 
-def host_machine(level: int = 3, module: Any = "") -> Any:
+def host_machine(level: int = 3, features: str = "") -> Any:
     """Return a new target machine for this CPU; they are not shared between threads.
 
-    Of a ``module``, or its text, its code is right: see :func:`right_features`.
+    ``features``: of the CPU, if not all that it has; see :func:`right_features`.
     """
     target, options = _target()
-    options = {**options, "features": right_features(options["features"], module)}
+    if features:
+        options = {**options, "features": features}
     return target.create_target_machine(opt=level, **options)
 
 
@@ -194,6 +195,11 @@ def right_features(features: str, module: Any) -> str:
     return ",".join([*known, *(f"-{x}" for x in _SIGNS)])
 
 
+def host_features(module: Any) -> str:
+    """Return this processor's features, as right for a module."""
+    return right_features(_target()[1]["features"], module)
+
+
 #: The series of LLVM that are known to have the options of :func:`_without`: at one that it does
 #: not know, LLVM ends the process.
 KNOWN = range(20, 23)
@@ -225,21 +231,30 @@ def _without(what: tuple[str, str, str]) -> Iterator[None]:
             llvm.set_option("symgrad", option.format(on))
 
 
+class Optimized(NamedTuple):
+    """The object code of a module; ``own`` if code that another made of its text may be wrong."""
+
+    content: bytes
+    own: bool
+
+
 @llvm_turn()
-def optimized_object(text: str, level: int | None = None) -> bytes:
+def optimized(text: str, level: int | None = None) -> Optimized:
     """Return the object code of a module, optimised."""
-    machine = host_machine(CODE_LEVEL if level is None else level)
+    made = CODE_LEVEL if level is None else level
+    machine = host_machine(made)
     module = (
         optimize(text, machine) if level is None else optimize_whole(parsed(text), machine, level)
     )
-    machine = host_machine(CODE_LEVEL if level is None else level, module)
+    right = host_features(module)
     with _without(REDUCTION):
-        return _linkable(machine.emit_object(module))
+        content = _linkable(host_machine(made, right).emit_object(module))
+    return Optimized(content, own=right != host_features(""))
 
 
 def full_object(text: str) -> bytes:
     """Return the object code of a module that C calls, optimised at :data:`FULL`."""
-    return optimized_object(text, FULL)
+    return optimized(text, FULL).content
 
 
 def _linkable(content: bytes) -> bytes:
@@ -483,7 +498,7 @@ def emit(text: str, level: int = 3) -> bytes:
     llvmlite holds one lock during every call into LLVM. LLVM itself asks only that threads
     work in different contexts, so the long call goes to the library directly.
     """
-    machine = host_machine(level, text)
+    machine = host_machine(level, host_features(text))
     module = parsed(text, llvm.create_context())
     with ffi.OutputString() as error:
         buffer = _emit_function()(machine, module, 1, error)

@@ -296,7 +296,7 @@ def test_code_that_llvm_refuses_is_an_error_with_its_functions_name(
     text: str, message: str
 ) -> None:
     """LLVM's passes would end the process."""
-    for make in (_llvm.optimized_object, _llvm.full_object, _llvm.emit):
+    for make in (lambda t: _llvm.optimized(t).content, _llvm.full_object, _llvm.emit):
         with pytest.raises(sg.errors.CheckError, match="refuses the code of second") as caught:
             make(text)
         assert message in str(caught.value)

@@ -8,7 +8,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from symgrad._core.codegen.llvm import host_machine
+from symgrad._core.codegen.llvm import host_features, host_machine, optimized
 
 #: More vectors than the first sixteen registers hold.
 COUNT = 24
@@ -39,7 +39,7 @@ def test_masks_of_many_vectors(kind: str, lanes: int, level: int) -> None:
     text = module_of(kind, lanes)
     module = llvm.parse_assembly(text)
     module.verify()
-    machine = host_machine(level, text)
+    machine = host_machine(level, host_features(text))
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
@@ -53,3 +53,10 @@ def test_masks_of_many_vectors(kind: str, lanes: int, level: int) -> None:
         found = np.full(COUNT, 2, np.int8)
         call(values.ctypes.data, found.ctypes.data)
         np.testing.assert_array_equal(found, some[:, 0])
+
+
+def test_code_that_reads_masks_stays_symgrads_own() -> None:
+    """Numba would make it of the same text for all of the processor."""
+    text = module_of("i8", 16)
+    assert optimized(text).own == (host_features(text) != host_features(""))
+    assert not optimized("define i32 @f() {\n  ret i32 0\n}\n").own
