@@ -175,7 +175,7 @@ _SIGNS = "avx512bw", "avx512dq"
 
 #: What reads masks, vectors of truth values, as numbers: `any`, sums, steps for single elements.
 _MASKS_READ = (
-    *(f"{read} <{1 << k} x i1>" for read in ("bitcast", "extractelement") for k in range(1, 7)),
+    *(f" {read} <{1 << k} x i1> " for read in ("bitcast", "extractelement") for k in range(1, 7)),
     *(f".v{1 << k}i1(" for k in range(1, 7)),
     "@llvm.masked.gather.", "@llvm.masked.scatter.",
 )  # fmt: skip
@@ -190,9 +190,23 @@ def right_features(features: str, module: Any) -> str:
     if llvm.llvm_version_info[0] < SIGNS_FROM or not any(f"+{x}" in known for x in _SIGNS):
         return features
     text = str(module)
-    if " x i1>" not in text or not any(word in text for word in _MASKS_READ):
+    if " x i1>" not in text or not any(_reads_signs(text, word) for word in _MASKS_READ):
         return features
     return ",".join([*known, *(f"-{x}" for x in _SIGNS)])
+
+
+def _reads_signs(text: str, word: str) -> bool:
+    """Tell whether a text has the word, and not just of masks that comparisons of floats make.
+
+    Those are masks from the start, not signs of a vector's elements. Masks that are true
+    throughout are not read.
+    """
+    for rest in text.split(word)[1:]:
+        line = rest.partition("\n")[0]
+        operand = line.partition(" ")[0].rstrip(",")
+        if f" {operand} = fcmp " not in text and "splat (i1 true)" not in line:
+            return True
+    return False
 
 
 def host_features(module: Any) -> str:
