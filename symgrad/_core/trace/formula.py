@@ -585,8 +585,8 @@ def partials(op: Op, y: Any, xs: Sequence[Any], params: Mapping[str, Any]) -> Se
     assert isinstance(op, Map)
     if op.partials is not None:
         given: Sequence[Any] = op.partials(y, *xs, **params)
-        if any(isinstance(p, float) and p != p for p in given):
+        if any(type(p) is float and p != p for p in given):
             reals = [x for x in xs if x.dtype.kind == "f"]
-            return [unknown(*reals) if isinstance(p, float) and p != p else p for p in given]
+            return [unknown(*reals) if type(p) is float and p != p else p for p in given]
         return given
     return [None if tape is None else tape(*xs)[0] for tape in _derived(op)]

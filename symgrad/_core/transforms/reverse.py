@@ -260,11 +260,12 @@ def _rule(
     if op.kind == "map":
         value, guards = ct.value, [ct.guard] * len(xs)
         slopes = partials(op, Traced(node), xs, node.params)
+        sent = Traced(value)
         raw = [
-            support.product(node, value, p, scale(Traced(value), p)) if w else None
+            support.product(node, value, p, scale(sent, p)) if w else None
             for w, p in zip(wanted, slopes, strict=True)
         ]
-        exact = [isinstance(p, (int, float)) and math.isfinite(p) for p in slopes]
+        exact = [_is_number(p) and math.isfinite(p) for p in slopes]
     else:
         value = settled(ct)
         guards = through(op, ct.guard, node.shape, xs, node.params) if ct.guard else [()] * len(xs)
@@ -343,11 +344,16 @@ def _pulled(
     return [part if w else None for w, part in zip(wanted, raw, strict=True)]
 
 
+def _is_number(value: Any) -> bool:
+    # A traced value would be asked for the class that it stands for.
+    return not isinstance(value, Traced) and isinstance(value, (int, float))
+
+
 def scale(ct: Any, slope: Any) -> Any:
     """Return ``ct * slope`` without the work where the slope is 1, -1 or None (zero)."""
     if slope is None:
         return None
-    if isinstance(slope, (int, float)):
+    if _is_number(slope):
         if slope == 1:
             return ct
         if slope == -1:

@@ -117,7 +117,9 @@ class Support:
         product:
             The product of the two, a traced value.
         """
-        if not self._edges or partial is None or isinstance(partial, (int, float)):
+        if not self._edges or partial is None:
+            return product
+        if not isinstance(partial, Traced) and isinstance(partial, (int, float)):
             return product
         where = self._where(derivative) if node in self._edges else EVERYWHERE
         other = self.of_constant(partial)
