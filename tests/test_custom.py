@@ -77,6 +77,42 @@ def test_programs_do_not_show_rules() -> None:
     assert str(program).count("sin") == 1
 
 
+@pytest.mark.parametrize("kind", ["jvp", "vjp"])
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_rule_in_a_loop_differentiates_by_one_argument_of_two(kind: str, batch: bool) -> None:
+    """What is differentiated closes over the other one, which is a carry of the loop."""
+
+    def plain(x: Any, y: Any) -> Any:
+        return x * x * np.sin(y)
+
+    def slopes(x: Any, y: Any) -> Any:
+        by_x = sg.jvp(lambda x: plain(x, y), (x,), (1.0,))[1]
+        return by_x, sg.grad(lambda y: plain(x, y))(y)
+
+    f: Any
+    if kind == "jvp":
+        f = sg.custom_jvp(plain)
+
+        @f.defjvp
+        def rule(primals: Any, tangents: Any) -> Any:
+            by_x, by_y = slopes(*primals)
+            return f(*primals), by_x * tangents[0] + by_y * tangents[1]
+    else:
+        f = sg.custom_vjp(plain)
+        f.defvjp(lambda *xs: (plain(*xs), xs), lambda xs, ct: tuple(ct * s for s in slopes(*xs)))
+
+    def turned(f: Any) -> Any:
+        def loop(x: Any) -> Any:
+            return sg.fori_loop(0, 3, lambda _, c: f(x, c) + f(c, x), x)
+
+        return (lambda x: np.sum(sg.vmap(loop)(x))) if batch else loop
+
+    x = np.array([0.7, 0.9]) if batch else 0.7
+    assert np.allclose(sg.grad(turned(f))(x), sg.grad(turned(plain))(x), rtol=1e-12)
+    second = sg.jacobian(sg.grad(turned(plain)))(x)
+    assert np.allclose(sg.jacobian(sg.grad(turned(f)))(x), second, rtol=1e-12)
+
+
 def test_static_arguments_and_structures() -> None:
     @sg.custom_vjp
     def plain(x: Any) -> Any:

@@ -538,3 +538,17 @@ def test_second_derivatives_of_a_length_in_an_integral_and_its_limit() -> None:
         for u, v in ((step, 0.0), (0.0, step))
     ]
     np.testing.assert_allclose(found, np.stack(columns, 1), rtol=1e-8)
+
+
+def test_an_integral_whose_limit_moves_within_another_one_for_many_arguments() -> None:
+    def f(y: Any) -> Any:
+        def inner(t: Any) -> Any:
+            return np.exp(-t * quad(lambda s: np.exp(s * s * y), 0.0, y)[0])
+
+        return quad(inner, 0.0, np.abs(y))[0]
+
+    ys = np.array([0.3, 0.5])
+    found = sg.grad(lambda ys: np.sum(sg.vmap(f)(ys)))(ys)
+    assert np.allclose(found, [sg.grad(f)(y) for y in ys.tolist()], rtol=1e-9)
+    beside = [(f(y + 1e-5) - f(y - 1e-5)) / 2e-5 for y in ys.tolist()]
+    assert np.allclose(found, beside, rtol=1e-7)

@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import ArgumentError, ShapeError
 from ..base.broadcast import show
 from ..base.sizes import Dimension, same
-from ..base.state import now
+from ..base.state import now, within
 from ..graph import BODIES, RULE, Body, Input, Literal, Node, Rule, apply, topological
 from ..graph._types import TOKEN
 from ..op import FLAG, BranchOp, Products, Words, define
@@ -199,6 +199,11 @@ def transposed(
     return [None if ct is None else next(closed) for ct in found]
 
 
+def _lent(*given: Sequence[Node]) -> within:
+    """Run a rule, which may differentiate functions that close over any of what it is given."""
+    return within(lent=(*now().lent, *itertools.chain(*given)))
+
+
 class ByPullback:
     """``forward(*args) -> (out, residual)``, ``backward(residual, ct) -> cotangents``."""
 
@@ -212,7 +217,8 @@ class ByPullback:
     def pull(self, operands: Sequence[Node], cts: Sequence[Node]) -> list[Node | None]:
         """Return the operands' cotangents."""
         args = self.arguments.filled([Traced(x) for x in operands])
-        found = self.forward(*args)
+        with _lent(operands, cts):
+            found = self.forward(*args)
         if not isinstance(found, tuple) or len(found) != 2:
             raise ArgumentError(f"custom_vjp: {at(self.forward)} must return (result, residual)")
         out = Values.of(found[0])
@@ -222,7 +228,8 @@ class ByPullback:
                 "function itself"
             )
         ct = self.results.filled([Traced(c) for c in cts])
-        slopes = self.backward(found[1], ct)
+        with _lent(operands, cts):
+            slopes = self.backward(found[1], ct)
         return matched(self.backward, slopes, self.arguments, operands)
 
     def push(self, operands: Sequence[Node], tangents: Sequence[Node]) -> list[Node]:
@@ -245,7 +252,8 @@ class ByTangent:
         """Return the results' tangents."""
         primals = self.arguments.filled([Traced(x) for x in operands])
         slopes = self.arguments.filled([Traced(t) for t in tangents])
-        found = self.rule(primals, slopes)
+        with _lent(operands, tangents):
+            found = self.rule(primals, slopes)
         if not isinstance(found, tuple) or len(found) != 2:
             raise ArgumentError(f"custom_jvp: {at(self.rule)} must return (result, tangent)")
         tangent = aligned(
