@@ -5,6 +5,7 @@ References are the formulas themselves, SymPy's ``diff``, and ``evalf`` with 60 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -250,3 +251,27 @@ def test_enormous_numbers_are_not_written_out() -> None:
         sg.symbolic(lambda p: f(0 * p + 3.0), 0.5)
     g = sg.from_sympy(sp.gamma(x), [x])
     assert sg.symbolic(lambda p: g(0 * p + 1e7), 0.5) == sp.gamma(sp.Float(1e7))
+
+
+def test_arguments_of_polylogarithms_are_not_compared_with_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """SymPy simplifies the argument for that, which took minutes: x is a polynomial of sines."""
+    formula = sp.polylog(-2, sp.sin(x) * y - sp.Rational(11, 10), evaluate=False)
+    f = sg.from_sympy(formula, [x, y])
+    monkeypatch.setattr(sp.Expr, "equals", lambda *_, **__: pytest.fail("compared"))
+    assert str(sg.symbolic(f, 0.5, 0.7)) == str(formula)
+
+
+def test_formulas_that_take_sympy_too_long_come_back_as_computed(
+    monkeypatch: pytest.MonkeyPatch, patience: Callable[..., None]
+) -> None:
+    f = sg.from_sympy(sp.acot(x) * y, [x, y])  # computed as arctan(1/x)
+    as_in_sympy: dict[str, Any] = {"__name__": "sympy.slow", "sp": sp}
+    exec("def endless(cls, z):\n    while isinstance(z, sp.Dummy):\n        sp.sin(z)", as_in_sympy)
+    monkeypatch.setattr(sp.acot, "eval", classmethod(as_in_sympy["endless"]))
+    patience(SECONDS=0.1)
+    found = sg.symbolic(f, 0.5, 0.7)
+    assert not found.has(sp.acot)
+    place = {v: {"x": 0.5, "y": 0.7}[v.name] for v in found.free_symbols}
+    assert abs(found.subs(place) - 0.7 * np.arctan(2)) < 1e-14

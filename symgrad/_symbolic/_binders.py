@@ -123,12 +123,15 @@ def cases(*pairs: Any, **options: Any) -> Any:
 def rebuilt(e: Any, args: Sequence[Any]) -> Any:
     """Return an expression with other operands, one for one, or itself if they are the same.
 
-    SymPy compares all operands of a maximum with each other, which may take longer than all
-    else; of what has been compared it needs no comparison.
+    SymPy compares all operands of a maximum with each other, and the argument of a polylogarithm
+    with 1, which may take longer than all else; of what has been compared it needs no comparison.
     """
     if all(new is old for new, old in zip(args, e.args, strict=True)):
         return e
-    return e.func(*args, evaluate=False) if isinstance(e, (sp.Max, sp.Min)) else e.func(*args)
+    compared = isinstance(e, (sp.Max, sp.Min)) or (
+        isinstance(e, sp.polylog) and not args[1].is_number
+    )
+    return e.func(*args, evaluate=False) if compared else e.func(*args)
 
 
 def hides_cases(e: Any) -> bool:

@@ -11,6 +11,7 @@ Classes whose derivative SymPy does not know are written in others that it can d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -28,7 +29,17 @@ from sympy.tensor.array.expressions import ArrayElement
 
 from .._core.op import Map, Partials, Real, define_formula
 from .._core.ops.np_common import is_traced
-from .._symbolic import DEPTH, WRITTEN, Product, Sum, bound, derivative_of, rebuilt, refilled
+from .._symbolic import (
+    DEPTH,
+    WRITTEN,
+    Patience,
+    Product,
+    Sum,
+    bound,
+    derivative_of,
+    rebuilt,
+    refilled,
+)
 from ._builder import WHOLE
 
 #: Parts that are no numbers, or whose value is not that of an expression alone.
@@ -54,7 +65,7 @@ def recalled(
         What stands for the arguments, and these.
     computed:
         The traced value that the tape has given, which is returned where the formula is not one
-        of real numbers alone.
+        of real numbers alone, or SymPy takes too long to write it in other symbols.
     making:
         Makes the function of a formula, for what Python decides by its values.
     """
@@ -64,7 +75,10 @@ def recalled(
     if not used:
         return computed
     symbols = [sp.Dummy(str(name), real=True) for name in used]
-    body = _Rewriting(dict(zip(used, symbols, strict=True))).of(formula)
+    rewriting = _Rewriting(dict(zip(used, symbols, strict=True)))
+    body = Patience.of_a_reader().attempt(rewriting.of, formula, None)
+    if body is None:
+        return computed
     at = dict(zip(_as_symbols(formula, names), values, strict=True))
     found = _operation(body, symbols, making)(*(at[name] for name in used))
     return found if found.shape == computed.shape else computed
@@ -116,7 +130,7 @@ def _operation(body: Any, symbols: Sequence[sp.Symbol], making: Making) -> Map:
     def partials(y: Any, *xs: Any) -> tuple[Any, ...]:
         found = []
         for s in symbols:
-            slope = derivative_of(body, s)
+            slope = Patience.of_a_reader().required(partial(derivative_of, body, s))
             found.append(None if slope == 0 else _operation(slope, symbols, making)(*xs))
         return tuple(found)
 
