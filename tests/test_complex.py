@@ -98,6 +98,17 @@ def test_values_and_complex_derivatives(name: str) -> None:
     close(slopes, [derivative(reference, 0, z) for z in points.tolist()], 64)
 
 
+@pytest.mark.parametrize("name", ["Gamma", "Rgamma", "Loggamma"])
+@pytest.mark.quick
+def test_gamma_functions_next_to_the_zeros_of_the_logarithm(name: str) -> None:
+    """Within a quarter of 1 and 2 they are by a power series, and beyond by Lanczos's."""
+    function, reference = MAPS[name], HOLOMORPHIC[name]
+    far = np.exp(0.7j * np.arange(9.0)) * np.linspace(0.01, 0.4, 9)
+    points = np.concatenate([1.0 + far, 2.0 + far])
+    found = sg.vmap(lambda z: function(z))(points)
+    close(found, [exact(reference, z) for z in points.tolist()], 64)
+
+
 @pytest.mark.parametrize("name", OF_TWO)
 def test_values_and_derivatives_of_two_variables(name: str) -> None:
     function, reference = MAPS[name], OF_TWO[name]

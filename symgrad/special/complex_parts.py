@@ -25,10 +25,19 @@ ABOVE = (
 )  # fmt: skip
 BELOW = (1, 66, 1925, 32670, 357423, 2637558, 13339535, 45995730, 105258076, 150917976, 120543840,
          39916800, 0)  # fmt: skip
+
+
+def _zeta_less_one(k: int) -> float:
+    """Return the sum of ``n**-k`` from 2 on: what is left after 59 by its mean and derivatives."""
+    a = 59.5
+    rest = a ** (1 - k) / (k - 1) - k * a ** (-k - 1) / 24
+    rest += 7 / 5760 * k * (k + 1) * (k + 2) * a ** (-k - 3)
+    rest -= 31 / 967680 * k * (k + 1) * (k + 2) * (k + 3) * (k + 4) * a ** (-k - 5)
+    return math.fsum([*(n**-k for n in range(2, 60)), rest])
+
+
 #: zeta(k) - 1 over k, for k from 2 on.
-ZETAS = tuple(
-    (math.fsum(n**-k for n in range(2, 60)) + 59.5 ** (1 - k) / (k - 1)) / k for k in range(2, 22)
-)
+ZETAS = tuple(_zeta_less_one(k) / k for k in range(2, 22))
 
 
 def _lanczos(z: Any) -> Any:
