@@ -892,3 +892,21 @@ def test_cmath_of_two_numbers_and_by_other_names() -> None:
     assert sg.compile(lambda x: cmath.pi * x + cmath.exp(1j).real)(1.0) == pytest.approx(
         np.pi + np.cos(1.0)
     )
+
+
+def test_guards_of_a_long_polynomial_are_joined_once() -> None:
+    """By each coefficient they were joined anew, with which LLVM took all memory there was."""
+
+    def polynomial(z: Any) -> Any:
+        beyond = np.abs(z) > 1.0
+        near = np.where(beyond, 1.0 / np.where(beyond, z, 2.0), z)
+        total = 0.0 * near
+        for k in range(30):
+            total = total * near + 1.0 / (k + 1)
+        return total
+
+    slope = sg.grad(polynomial, holomorphic=True)
+    truths = [s for s in slope.program(0.3 + 0.2j).steps if s.op.name.startswith("Bitwise")]
+    assert len(truths) < 10
+    near, h = 0.3 + 0.2j, 1e-6
+    assert np.isclose(slope(near), (polynomial(near + h) - polynomial(near - h)) / (2 * h))

@@ -198,6 +198,30 @@ def _chosen(rng: np.random.Generator, dtype: np.dtype[Any]) -> Made:
     return lambda x, y: np.where(which, x, y), operands(rng, dtype, 2, COUNT)
 
 
+def _bits(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
+    return (lambda x: x > 0) if dtype.kind == "f" else lambda x: x
+
+
+def _joined_again(rng: np.random.Generator, dtype: np.dtype[Any]) -> Made:
+    bits, form = _bits(dtype), int(rng.integers(6))
+
+    def f(x: Any, y: Any) -> Any:
+        a, b = bits(x), bits(y)
+        return [
+            lambda: a | a, lambda: a & a, lambda: a | (b & a), lambda: (a | b) & a,
+            lambda: (b | a) | a, lambda: a & (a & b),
+        ][form]()  # fmt: skip
+
+    return f, operands(rng, dtype, 2, COUNT)
+
+
+def _with_truth(rng: np.random.Generator, dtype: np.dtype[Any]) -> Made:
+    known, both = bool(rng.random() < 0.5), bool(rng.random() < 0.5)
+    return lambda x: (known & (x > 0)) if both else ((x > 0) | known), operands(
+        rng, dtype, 1, COUNT
+    )
+
+
 def _block(rng: np.random.Generator, dtype: np.dtype[Any]) -> Any:
     shape = tuple(int(n) for n in rng.choice([1, 2, 3, 4, 6], size=3))
     return random(rng, dtype, int(np.prod(shape))).reshape(shape)
@@ -247,6 +271,8 @@ WRITTEN: dict[str, Callable[..., Made]] = {
     "constant folding": _folded,
     "a*(2*x) = (2*a)*x": _doubled,
     "where(True, a, b) = a": _chosen,
+    "x | x = x, x | (x & y) = x": _joined_again,
+    "False | x = x, False & x = False": _with_truth,
     "the same number everywhere": _folded_everywhere,
     "needless broadcast": _narrowed,
     "convert twice": _converted,

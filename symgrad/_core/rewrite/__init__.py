@@ -16,7 +16,7 @@ from ._cancellation import IDENTITIES, INDEX, Identity
 from ._formulas import FORMULAS, SHORTCUTS, index, shortcuts
 from ._matcher import MOST, Index, Reduced, Shortcut, Way, between
 from ._recognition import POWERS, is_length, is_still, number_of
-from ._rules import RULES, Rule
+from ._rules import ALIKE, RULES, Rule
 from ._spectral import spectral_ways
 
 #: Ops whose result does not depend on the order of two operands, not even in a bit.
@@ -179,7 +179,7 @@ class Simplifier:
     def _face(self, node: Node) -> tuple[Any, ...] | None:
         """Return what can be seen of a scalar step, None where rules look at more than that."""
         op, dtype = node.op, node.dtype
-        if node.shape or node.items:
+        if node.shape or node.items or op.name in ALIKE:
             return None
         face: list[Any] = [op, dtype]
         for x in node.operands:

@@ -139,6 +139,38 @@ def _narrow(node: Node, *operands: Node) -> Node | None:
     return None
 
 
+#: Of bits: the other op, and which truth value leaves what it is joined with as it is.
+_JOINS = {"BitwiseOr": ("BitwiseAnd", False), "BitwiseAnd": ("BitwiseOr", True)}
+
+#: Ops of which a rule asks whether operands are the same node.
+ALIKE = frozenset(_JOINS)
+
+
+def _joined_again(node: Node, x: Node, y: Node) -> Node | None:
+    """Return what has been joined already, or is more than the other one is."""
+    if x.shape != y.shape or x.dtype != y.dtype:
+        return None
+    if x is y:
+        return x
+    other, _ = _JOINS[node.op.name]
+    for a, b in ((x, y), (y, x)):
+        if a in b.operands and b.op.name in (node.op.name, other):
+            return b if b.op is node.op else a
+    return None
+
+
+def _with_truth(node: Node, x: Node, y: Node) -> Node | None:
+    """Return what a truth value that is known leaves of another one, of its shape."""
+    if node.dtype != np.bool_:
+        return None
+    neutral = _JOINS[node.op.name][1]
+    for a, b in ((x, y), (y, x)):
+        known = literal(a)
+        if known is not None and b.shape == node.shape:
+            return b if known == neutral else _everywhere(node, known)
+    return None
+
+
 def _is_power_of_two(number: Any) -> bool:
     return number >= 2 and float(np.frexp(number)[0]) == 0.5
 
@@ -349,6 +381,9 @@ RULES: tuple[Rule, ...] = (
         lambda n, c, a, b: None if literal(c) is None else _same(n, a if literal(c) else b),
         sees=NUMBERS,
     ),
+    # The guards of derivatives are joined over and over.
+    Rule("x | x = x, x | (x & y) = x", tuple(_JOINS), _joined_again, deep=True),
+    Rule("False | x = x, False & x = False", tuple(_JOINS), _with_truth, sees=NUMBERS),
     # NumPy has other bits for powers by one number than for powers by as many.
     Rule("where(True, 1, b) = 1", ("Where",), _chosen, rounds=True, sees=NUMBERS),
     Rule("the same number everywhere", (), _fold_everywhere, maps=True,

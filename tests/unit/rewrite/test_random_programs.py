@@ -400,6 +400,22 @@ CASES: dict[str, tuple[Callable[..., Any], list[Callable[..., Any]]]] = {
         lambda x: np.where(np.array(True), x, 0.0),
         [lambda x: np.where(x > 0, x, 0.0), lambda x: np.where(True, x[0], x)],
     ),
+    "x | x = x, x | (x & y) = x": (
+        lambda x: np.stack([
+            (x > 0) | (x > 0), (x > 0) & ((x > 0) | (x < 1)), ((x > 0) & (x < 1)) | (x < 1),
+            (x > 0) | ((x > 0) | (x < 1)), ((x > 0) & (x < 1)) & (x > 0),
+        ]),
+        [
+            lambda x: (x > 0) | (x < 1), lambda x: (x > 0) ^ (x > 0),
+            lambda x: (x > 0) | ((x < 1) & (x > -1)), lambda x: (x[0] > 0) | ((x[0] > 0) & (x > 1)),
+        ],
+    ),
+    "False | x = x, False & x = False": (
+        lambda x: np.stack([
+            (x > 0) | False, False & (x > 0), True & (x > 0), (x > 0) | True,
+        ]),
+        [lambda x: (x > 0) | (x > 1), lambda x: (x > 0) ^ True, lambda x: np.int64(0) | x.shape[0]],
+    ),
     "where(True, 1, b) = 1": (
         lambda x: np.where(np.array(False), x, 2.0) * x,
         [lambda x: np.where(x > 0, x, 2.0), lambda x: np.where(True, x[0], x)],
