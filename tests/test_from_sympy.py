@@ -6,6 +6,7 @@ References are SymPy's ``evalf`` with 30 digits and more, NumPy, and central dif
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
@@ -108,14 +109,77 @@ def test_complex_values(formula: Any) -> None:
     assert sg.compile(f)(0.37, 0.62) == pytest.approx(wanted, rel=1e-13)
 
 
+def _catalan(z: Any) -> Any:
+    return mpmath.binomial(2 * z, z) / (z + 1)
+
+
+def _xi(z: Any) -> Any:
+    gamma = mpmath.gamma(z / 2)
+    return z * (z - 1) / 2 * mpmath.pi ** (-z / 2) * gamma * mpmath.zeta(z)
+
+
+#: Functions that SciPy has for real numbers alone, and mpmath's of the complex numbers x and y.
+OF_COMPLEX: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
+    "zeta": (sp.zeta(x), lambda z, w: mpmath.zeta(z)),
+    "eta": (sp.dirichlet_eta(x), lambda z, w: mpmath.altzeta(z)),
+    "xi": (sp.riemann_xi(x), lambda z, w: _xi(z)),
+    **{
+        f"polylog {n}": (sp.polylog(n, x, evaluate=False), lambda z, w, n=n: mpmath.polylog(n, z))
+        for n in (-2, 1, 2, 3, 6)
+    },
+    "K": (sp.elliptic_k(x), lambda z, w: mpmath.ellipk(z)),
+    "E": (sp.elliptic_e(x), lambda z, w: mpmath.ellipe(z)),
+    "F": (sp.elliptic_f(x, y), mpmath.ellipf),
+    "E of two": (sp.elliptic_e(x, y), mpmath.ellipe),
+    "beta": (sp.beta(x, y), mpmath.beta),
+    "binomial": (sp.binomial(x, y), mpmath.binomial),
+    "catalan": (sp.catalan(x), lambda z, w: _catalan(z)),
+}
+
+
+@pytest.mark.parametrize("name", OF_COMPLEX)
+@pytest.mark.quick(2)
+def test_complex_values_where_scipy_has_real_ones(name: str) -> None:
+    """Right and left of where power series end, formulas are reflected or arguments inverted."""
+    formula, reference = OF_COMPLEX[name]
+    f = sg.from_sympy(formula, [x, y])
+    slope = sg.grad(f, holomorphic=True)
+    z = np.array([0.3 + 0.2j, -0.1 - 0.1j, 0.8 - 0.6j, -2.6 + 1.3j, 3.2 - 0.4j, 0.7 + 7.5j])
+    if name in ("zeta", "eta"):
+        z = np.concatenate([z, [0j, -6.3 + 0.5j, 0.5 + 79j, -3 - 40j, 90 + 3j, 1.001 + 1e-4j]])
+    w = np.linspace(0.4 - 0.3j, -0.6 + 1.1j, len(z))
+    with mpmath.workdps(40):
+        pairs = [(mpmath.mpc(a), mpmath.mpc(b)) for a, b in zip(z, w, strict=True)]
+        wanted = np.array([complex(reference(*p)) for p in pairs])
+        slopes = [
+            complex(mpmath.diff(lambda t, b=b: reference(t, b), a)) for a, b in pairs
+        ]  # fmt: skip
+    for call in (f, sg.compile(f)):
+        np.testing.assert_allclose(call(z, w), wanted, rtol=2e-13)
+        np.testing.assert_allclose(call(complex(z[0]), complex(w[0])), wanted[0], rtol=2e-14)
+    found = [slope(*map(complex, p)) for p in zip(z, w, strict=True)]
+    np.testing.assert_allclose(found, slopes, rtol=1e-11, atol=1e-15)
+
+
+def test_complex_values_at_singled_out_places() -> None:
+    at = {
+        sp.zeta(x): (0.5 + 81j, np.nan), sp.dirichlet_eta(x): (1 + 0j, np.log(2)),
+        sp.elliptic_k(x): (1 + 0j, np.inf), sp.elliptic_e(x): (1 + 0j, 1.0),
+        sp.polylog(3, x, evaluate=False): (1 + 0j, 1.2020569031595942),
+    }  # fmt: skip
+    for formula, (place, wanted) in at.items():
+        f = sg.from_sympy(formula, [x])
+        for call in (f, sg.compile(f)):
+            np.testing.assert_allclose(np.real(call(place)), wanted, rtol=1e-15)
+
+
 def test_complex_values_of_functions_that_are_written_for_real_ones() -> None:
     """Their cases are told apart by comparisons, by which NumPy orders real parts."""
     z = x + sp.I * y
     formulas = [
-        sp.zeta(z), sp.zeta(x, z), sp.zeta(z, x), sp.dirichlet_eta(z), sp.riemann_xi(z),
-        sp.polylog(3, z, evaluate=False), sp.harmonic(z, 3), sp.harmonic(x, z),
+        sp.zeta(x, z), sp.zeta(z, x), sp.harmonic(z, 3), sp.harmonic(x, z),
         sp.assoc_legendre(3, 2, z, evaluate=False), sp.SingularityFunction(z, 0, 2),
-        sp.Integral(t * y, (t, 0, z)), sp.binomial(z, y), sp.elliptic_k(z), sp.Mod(z, 2),
+        sp.Integral(t * y, (t, 0, z)), sp.lowergamma(x, z), sp.trigamma(z), sp.Mod(z, 2),
     ]  # fmt: skip
     values: list[tuple[Any, Any]] = [(0.6, 0.3), (np.array([0.6]), np.array([0.3]))]
     for formula in formulas:
@@ -129,7 +193,7 @@ def test_complex_values_of_functions_that_are_written_for_real_ones() -> None:
     assert f(0.6, 0.3) == pytest.approx(wanted, rel=1e-14)
     assert sg.compile(f)(0.6, 0.3) == pytest.approx(wanted, rel=1e-14)
     # Numbers are SymPy's to compute.
-    for number in (sp.binomial(2 + sp.I, 3, evaluate=False), sp.elliptic_k(2 + sp.I)):
+    for number in (sp.binomial(2 + sp.I, 3, evaluate=False), sp.trigamma(2 + sp.I)):
         assert sg.from_sympy(number * x, [x])(1.0) == pytest.approx(complex(number.evalf()))
 
 

@@ -20,6 +20,7 @@ from sympy.functions.special.tensor_functions import LeviCivita
 from .._core.trace.formula import Builder, Form, Meaning, folded, own_form, quotient, raised
 from ..errors import UnsupportedError
 from ..scipy import special
+from . import _complex
 
 # ---------------------------------------------------------------- elementary
 
@@ -121,8 +122,16 @@ def _rising(x: Any, n: Any) -> Any:
     return special.poch(x, n)
 
 
+def _beta(a: Any, b: Any) -> Any:
+    return _complex.beta(a, b) if _is_complex(a) or _is_complex(b) else special.beta(a, b)
+
+
+def _binomial(n: Any, k: Any) -> Any:
+    return _complex.binomial(n, k) if _is_complex(n) or _is_complex(k) else special.binom(n, k)
+
+
 def _catalan(n: Any) -> Any:
-    return special.binom(2.0 * n, n) / (n + 1.0)
+    return _binomial(2.0 * n, n) / (n + 1.0)
 
 
 def _double_factorial(n: Any) -> Any:
@@ -332,7 +341,8 @@ def _hurwitz(s: Any, a: Any) -> Any:
 
 def _riemann(s: Any) -> Any:
     """Riemann's zeta; below 1 by its functional equation."""
-    _require_real("zeta", s)
+    if _is_complex(s):
+        return _complex.zeta(s)
     zeta = own_form(sp.zeta)
     above = s > 1
     up = zeta(np.where(above, s, 2.0), 1.0)
@@ -372,7 +382,8 @@ def _eta(s: Any) -> Any:
 
 
 def _dirichlet_eta(s: Any) -> Any:
-    _require_real("dirichlet_eta", s)
+    if _is_complex(s):
+        return _complex.dirichlet_eta(s)
     low = s < 0
     t = np.where(low, s, -1.0)
     return np.where(low, (1.0 - 2.0 ** (1.0 - t)) * _riemann(t), _eta(np.where(low, 1.0, s)))
@@ -412,19 +423,20 @@ def _low_polylog(order: int) -> tuple[float, ...]:
 
 
 def _of_polylog(z: Any, order: int) -> Any:
-    """The polylogarithm of an integer order, of real z up to 1.
+    """The polylogarithm of an integer order, of complex z and of real z up to 1.
 
     Of orders above 2 by the power series within 1/2, by that in log(z) (Crandall, 2012) up to 1,
     by duplication down to -1 and by inversion beyond.
     """
     if order == 1:
         return -np.log1p(-z)
+    if order >= 2 and _is_complex(z):
+        return _complex.polylog(z, order)
     if order == 2:
         return special.spence(1.0 - z)
     if order <= 0:
         top = reduce(lambda a, c: a * z + c, _low_polylog(order), 0.0)
         return quotient(z * top, raised(1.0 - z, 1 - order))
-    _require_real("polylog of an order above 2", z)
     beyond = z < -1.0
     near = np.where(beyond, 1.0 / np.where(beyond, z, -1.0), z)
     negative = near < 0.0
@@ -483,7 +495,19 @@ _HYPER: dict[tuple[int, int], Callable[..., Any]] = {
 }
 
 
+def _elliptic_k(m: Any) -> Any:
+    return _complex.elliptic_k(m) if _is_complex(m) else special.ellipk(m)
+
+
+def _elliptic_f(phi: Any, m: Any) -> Any:
+    if _is_complex(phi) or _is_complex(m):
+        return _complex.elliptic_f(phi, m)
+    return special.ellipkinc(phi, m)
+
+
 def _elliptic_e(*args: Any) -> Any:
+    if any(map(_is_complex, args)):
+        return _complex.elliptic_e(*args) if len(args) == 1 else _complex.elliptic_e_of(*args)
     return special.ellipe(*args) if len(args) == 1 else special.ellipeinc(*args)
 
 
@@ -599,9 +623,9 @@ FUNCTIONS: dict[Any, Meaning] = {
     numpy_nodes.logaddexp: np.logaddexp, numpy_nodes.logaddexp2: np.logaddexp2,
     # gamma, beta, counting
     sp.loggamma: _loggamma, sp.factorial: _factorial, sp.factorial2: _double_factorial,
-    sp.binomial: special.binom, sp.RisingFactorial: _rising, sp.FallingFactorial: _falling,
+    sp.binomial: _binomial, sp.RisingFactorial: _rising, sp.FallingFactorial: _falling,
     sp.catalan: _catalan, sp.fibonacci: Form(lambda b, e, s: _binet(b, e, s, _fibonacci)),
-    sp.lucas: _lucas, sp.harmonic: Form(_harmonic_form), sp.beta: special.beta,
+    sp.lucas: _lucas, sp.harmonic: Form(_harmonic_form), sp.beta: _beta,
     sp.betainc: _betainc, sp.betainc_regularized: _betainc_regularized,
     sp.polygamma: Form(_polygamma), sp.digamma: special.digamma,
     sp.trigamma: Form(lambda b, e, s: b.step(own_form(sp.polygamma), b.constant(1), *s)),
@@ -625,7 +649,7 @@ FUNCTIONS: dict[Any, Meaning] = {
     sp.zeta: Form(_zeta), sp.dirichlet_eta: Form(lambda b, e, s: b.step(_dirichlet_eta, s[0])),
     sp.riemann_xi: _riemann_xi, sp.polylog: Form(_polylog),
     sp.hyper: Form(_hyper, lambda e: [*e.ap, *e.bq, e.argument]),
-    sp.elliptic_k: special.ellipk, sp.elliptic_f: special.ellipkinc, sp.elliptic_e: _elliptic_e,
+    sp.elliptic_k: _elliptic_k, sp.elliptic_f: _elliptic_f, sp.elliptic_e: _elliptic_e,
     sp.elliptic_pi: _elliptic_pi,
     # orthogonal polynomials
     sp.legendre: special.eval_legendre, sp.assoc_legendre: _assoc_legendre,
