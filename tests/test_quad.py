@@ -552,3 +552,22 @@ def test_an_integral_whose_limit_moves_within_another_one_for_many_arguments() -
     assert np.allclose(found, [sg.grad(f)(y) for y in ys.tolist()], rtol=1e-9)
     beside = [(f(y + 1e-5) - f(y - 1e-5)) / 2e-5 for y in ys.tolist()]
     assert np.allclose(found, beside, rtol=1e-7)
+
+
+@pytest.mark.parametrize("ends", [(1.0, -0.5), (-0.5, 1.0), (INF, 0.0)])
+def test_complex_integrals_from_right_to_left(ends: tuple[float, float]) -> None:
+    """SciPy 1.17 has the sign of one from left to right; compiled and not they are the same."""
+
+    def f(x: Any) -> Any:
+        return np.exp((2j - 1.0) * x)
+
+    def antiderivative(x: float) -> Any:
+        return 0.0 if x == INF else f(x) / (2j - 1.0)
+
+    wanted = antiderivative(ends[1]) - antiderivative(ends[0])
+    for full in (0, 1):
+        found = traced.quad(f, *ends, full_output=full, complex_func=True)
+        assert np.isclose(found[0], wanted, rtol=1e-12)
+        assert len(found) == 2 + full
+    whole = sg.compile(lambda s: quad(lambda x: s * f(x), *ends, complex_func=True)[0])
+    assert np.isclose(whole(1.0), wanted, rtol=1e-7)

@@ -151,9 +151,6 @@ def _run_integral(lower: Any, upper: Any, *more: Any) -> Any:
 
 def _one_integral(body: Tape, lower: Any, upper: Any, values: Sequence[Any]) -> Any:
     pairs = any(isinstance(s, complex) for s in body.slots) or any(map(np.iscomplexobj, values))
-    if pairs and not is_traced(lower) and not is_traced(upper) and upper < lower:
-        # SciPy loses the sign of complex integrals from right to left.
-        return -_one_integral(body, upper, lower, values)
     found = integrate.quad(
         lambda x: body(x, *values)[0],
         lower,

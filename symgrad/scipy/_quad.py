@@ -94,7 +94,8 @@ def quad(
 
     Notes
     -----
-    On plain arrays this is SciPy's. In traced code, the loop of QUADPACK's QAG is part of the
+    On plain arrays this is SciPy's, with the sign of complex integrals from right to left put
+    right. In traced code, the loop of QUADPACK's QAG is part of the
     program: panels are bisected until the error estimated by Gauss and Kronrod's rules of 10 and
     21 points (7 and 15 for infinite intervals) is small enough. Where it does not become so with
     four times ``limit`` panels, y is nan, where SciPy warns. Instead of QAGS' extrapolation to
@@ -114,10 +115,13 @@ def quad(
     """
     args = args if isinstance(args, tuple) else (args,)
     if now().guards is None:
-        return scipy.integrate.quad(
-            func, a, b, args, full_output, epsabs, epsrel, limit, points, weight, wvar, wopts,
-            maxp1, limlst, complex_func,
+        # SciPy 1.17 gives complex integrals from right to left the sign of those to the right.
+        backwards = bool(complex_func and b < a)
+        found = scipy.integrate.quad(
+            func, b if backwards else a, a if backwards else b, args, full_output, epsabs, epsrel,
+            limit, points, weight, wvar, wopts, maxp1, limlst, complex_func,
         )  # fmt: skip
+        return (-found[0], *found[1:]) if backwards else found
     if weight is not None:
         refuse_option("quad", "weight", weight, "the product with the weight as the integrand")
     if complex_func:
