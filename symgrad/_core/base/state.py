@@ -99,8 +99,8 @@ class State(NamedTuple):
         mostly walks over what the pass before it did. None: every walk is made.
     namespace:
         What ``x.__array_namespace__()`` returns to code that is traced; None: NumPy.
-    lent:
-        Nodes that a derivative rule of the user's has been given: it may use what they use, be it
+    rule_operands:
+        Nodes that a derivative rule of the user's is called with: it may use what they use, be it
         of a loop's body that is complete.
     """
 
@@ -137,7 +137,7 @@ class State(NamedTuple):
     staged: Callable[[str], str] | None = None
     walked: list[tuple[list[Any], list[Any]]] | None = None
     namespace: Any = None
-    lent: tuple[Any, ...] = ()
+    rule_operands: tuple[Any, ...] = ()
 
 
 #: What holds where neither a trace nor a pass runs, and no backend is chosen.

@@ -78,7 +78,7 @@ def refuse_leaks(nodes: Sequence[Node], given: Sequence[Node] = ()) -> None:
     """Raise if a value of a step or a case has been kept and is used outside of it.
 
     For what the values ``given`` use of a step answers who gave them, and so for those that a rule
-    of the user's is lent: within a loop it is asked for derivatives when the loop is complete.
+    of the user's is called with: within a loop it is when the loop is complete.
 
     Raises
     ------
@@ -87,8 +87,8 @@ def refuse_leaks(nodes: Sequence[Node], given: Sequence[Node] = ()) -> None:
     """
     order = topological(nodes)
     leaked = {x for x in order if isinstance(x, Input) and x in _closed}
-    if leaked and (lent := (*given, *now().lent)):
-        leaked.difference_update(topological(lent))
+    if leaked and (known := (*given, *now().rule_operands)):
+        leaked.difference_update(topological(known))
     if leaked:
         node = next((n for n in order if not leaked.isdisjoint(n.operands)), order[0])
         where = f", made at {node.where}" if node.where else ""

@@ -199,9 +199,9 @@ def transposed(
     return [None if ct is None else next(closed) for ct in found]
 
 
-def _lent(*given: Sequence[Node]) -> within:
+def _called_with(*given: Sequence[Node]) -> within:
     """Run a rule, which may differentiate functions that close over any of what it is given."""
-    return within(lent=(*now().lent, *itertools.chain(*given)))
+    return within(rule_operands=(*now().rule_operands, *itertools.chain(*given)))
 
 
 class ByPullback:
@@ -217,7 +217,7 @@ class ByPullback:
     def pull(self, operands: Sequence[Node], cts: Sequence[Node]) -> list[Node | None]:
         """Return the operands' cotangents."""
         args = self.arguments.filled([Traced(x) for x in operands])
-        with _lent(operands, cts):
+        with _called_with(operands, cts):
             found = self.forward(*args)
         if not isinstance(found, tuple) or len(found) != 2:
             raise ArgumentError(f"custom_vjp: {at(self.forward)} must return (result, residual)")
@@ -228,7 +228,7 @@ class ByPullback:
                 "function itself"
             )
         ct = self.results.filled([Traced(c) for c in cts])
-        with _lent(operands, cts):
+        with _called_with(operands, cts):
             slopes = self.backward(found[1], ct)
         return matched(self.backward, slopes, self.arguments, operands)
 
@@ -252,7 +252,7 @@ class ByTangent:
         """Return the results' tangents."""
         primals = self.arguments.filled([Traced(x) for x in operands])
         slopes = self.arguments.filled([Traced(t) for t in tangents])
-        with _lent(operands, tangents):
+        with _called_with(operands, tangents):
             found = self.rule(primals, slopes)
         if not isinstance(found, tuple) or len(found) != 2:
             raise ArgumentError(f"custom_jvp: {at(self.rule)} must return (result, tangent)")
