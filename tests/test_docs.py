@@ -47,6 +47,7 @@ SLOW = {"bicycle.md"}
 HOUSE = [
     ROOT / "docs" / "CONTRIBUTING.md",
     ROOT / "docs" / "architecture.md",
+    ROOT / "docs" / "packages.md",
     *sorted((ROOT / "docs" / "design").glob("*.md")),
 ]
 FENCED = re.compile(r"^ *(```+|~~~+).*?^ *\1", re.MULTILINE | re.DOTALL)

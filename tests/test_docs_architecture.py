@@ -1,4 +1,4 @@
-"""docs/architecture.md and its picture show the packages and imports that there are."""
+"""docs/packages.md and its picture show the packages and imports that there are."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_picture_is_up_to_date(build: ModuleType) -> None:
 
 @pytest.mark.slow
 def test_every_package_has_its_words(build: ModuleType) -> None:
-    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    page = (DOCS / "packages.md").read_text(encoding="utf-8")
     cells = re.findall(r"^\| (`.*?`) \| ", page, re.MULTILINE)
     named = [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
     assert named == [part.name for part in build.parts()]
