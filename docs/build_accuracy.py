@@ -58,6 +58,10 @@ LOSS = 4.0
 DIGITS, OWN_DIGITS = 50, 30
 
 INTRO = """\
+---
+html_theme.sidebar_secondary.remove: true
+---
+
 # Accuracy
 
 <!-- Made by docs/build_accuracy.py; do not edit. -->

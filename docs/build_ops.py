@@ -231,7 +231,9 @@ def map_row(op: Map) -> str:
     domain = ", ".join(where(op, inputs)) if op.reason is None else ""
     notes += [n for n in (domain, Words.of(op).convention, op.reason) if n]
     ulp = f"{Evidence.of(op).ulp:g}"
-    cells = (op.name, functions(op), value, derivative or "none", ulp, "; ".join(notes))
+    # Outside of code, what stands between two powers or products would be bold or slanted.
+    told = re.sub(r"(`[^`]*`)|\*", lambda m: m[1] or r"\*", "; ".join(notes))
+    cells = (op.name, functions(op), value, derivative or "none", ulp, told)
     return f"| {' | '.join(cells)} |"
 
 
