@@ -31,6 +31,13 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """Solution of ``a @ x + x @ b = q``, as one system for the elements of ``x``.
 
     It is for some dozens of rows: the system has as many unknowns as ``x`` has elements.
+
+    Examples
+    --------
+    >>> a, b = np.diag([1.0, 2.0]), np.array([[3.0]])
+    >>> sg.grad(lambda q: solve_sylvester(a, b, q).sum())(np.ones((2, 1))).round(4)
+    array([[0.25],
+           [0.2 ]])
     """
     a, b, q = floats(a), floats(b), floats(q)
     for x in (a, b):
@@ -41,7 +48,14 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 
 @replaces(scipy.linalg.solve_continuous_lyapunov)
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    """Solution of ``a @ x + x @ a.conj().T = q``; see :func:`solve_sylvester`."""
+    """Solution of ``a @ x + x @ a.conj().T = q``; see :func:`solve_sylvester`.
+
+    Examples
+    --------
+    >>> variance = lambda k: solve_continuous_lyapunov(np.array([[-k]]), np.array([[-1.0]]))[0, 0]
+    >>> sg.value_and_grad(variance)(0.5)
+    (np.float64(1.0), np.float64(-2.0))
+    """
     a = floats(a)
     return solve_sylvester(a, np.conj(a).T, q)
 
@@ -51,7 +65,16 @@ solve_lyapunov = solve_continuous_lyapunov
 
 @replaces(scipy.linalg.solve_discrete_lyapunov)
 def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
-    """Solution of ``a @ x @ a.conj().T - x + q = 0``; see :func:`solve_sylvester`."""
+    """Solution of ``a @ x @ a.conj().T - x + q = 0``; see :func:`solve_sylvester`.
+
+    Examples
+    --------
+    >>> variance = lambda a: solve_discrete_lyapunov(np.array([[a]]), np.array([[3.0]]))[0, 0]
+    >>> variance(0.5).round(4)
+    np.float64(4.0)
+    >>> sg.grad(variance)(0.5).round(4)
+    np.float64(5.3333)
+    """
     a, q = doubles(a), doubles(q)
     require_square(a, "solve_discrete_lyapunov", 2)
     square = np.kron(a, np.conj(a))
@@ -136,6 +159,15 @@ def solve_continuous_are(
     """Solution of ``a.T @ x + x @ a - x @ b @ inv(r) @ b.T @ x + q = 0`` that stabilises.
 
     Real matrices of some dozens of rows; nan where there is no solution, where SciPy raises.
+
+    Examples
+    --------
+    >>> one = np.array([[1.0]])
+    >>> cost = lambda q: solve_continuous_are(0.0 * one, one, q * one, one)[0, 0]
+    >>> cost(4.0).round(4)
+    np.float64(2.0)
+    >>> sg.grad(cost)(4.0).round(4)
+    np.float64(0.25)
     """
     return _riccati(
         "solve_continuous_are", _by_sign, _continuous_terms, (a, b, q, r), {"e": e, "s": s}
@@ -182,6 +214,15 @@ def solve_discrete_are(
 
     ``a.T @ x @ a - x - (a.T @ x @ b) @ inv(r + b.T @ x @ b) @ (b.T @ x @ a) + q = 0``, of real
     matrices; nan where there is none, where SciPy raises.
+
+    Examples
+    --------
+    >>> one = np.array([[1.0]])
+    >>> cost = lambda q: solve_discrete_are(one, one, q * one, one)[0, 0]
+    >>> cost(0.5).round(4)
+    np.float64(1.0)
+    >>> sg.grad(cost)(0.5).round(4)
+    np.float64(1.3333)
     """
     return _riccati(
         "solve_discrete_are", _by_doubling, _discrete_terms, (a, b, q, r), {"e": e, "s": s}

@@ -118,27 +118,48 @@ def sqrtm(A: Any) -> Any:
 
     Nan also where one is 0, unless the matrix is symmetric: the root has no derivative there, and
     its derivative is nan.
+
+    Examples
+    --------
+    >>> sg.grad(lambda t: sqrtm(np.array([[t, 0.0], [0.0, 9.0]]))[0, 0])(4.0).round(4)
+    np.float64(0.25)
     """
     return _of_real_or_complex(_square(A, "sqrtm"), _root_or_symmetric, np.sqrt)
 
 
 @replaces(scipy.linalg.logm)
 def logm(A: Any) -> Any:
-    """Principal logarithm of a matrix; nan where an eigenvalue is 0, or negative of a real one."""
+    """Principal logarithm of a matrix; nan where an eigenvalue is 0, or negative of a real one.
+
+    Examples
+    --------
+    >>> sg.grad(lambda t: logm(np.array([[t, 1.0], [0.0, t]]))[0, 1])(2.0).round(4)
+    np.float64(-0.25)
+    """
     logarithm = implicit_root(lambda x, a: _expm(x) - a, _logarithm)
     return _of_real_or_complex(_square(A, "logm"), logarithm, np.log)
 
 
 @replaces(scipy.linalg.fractional_matrix_power)
 def fractional_matrix_power(A: Any, t: Any) -> Any:
-    """Power of a real matrix: by its logarithm, or by products where the exponent is whole."""
+    """Power of a real matrix: by its logarithm, or by products where the exponent is whole.
+
+    Examples
+    --------
+    >>> A = np.diag([4.0, 9.0])
+    >>> sg.grad(lambda t: fractional_matrix_power(A, t)[0, 0])(0.5).round(4)
+    np.float64(2.7726)
+    """
     if not is_traced(t) and t == int(t):
         return np.linalg.matrix_power(_square(A, "fractional_matrix_power"), int(t))
     return _expm(t * logm(A))
 
 
-def _hyperbolic(name: str, of: Callable[[Any, Any], Any]) -> Any:
-    """Return a function of a matrix by the exponentials of it and of its negative."""
+def _hyperbolic(name: str, of: Callable[[Any, Any], Any], at_one: float) -> Any:
+    """Return a function of a matrix by the exponentials of it and of its negative.
+
+    ``at_one`` is its derivative there, to four digits, for the example.
+    """
 
     def function(A: Any) -> Any:
         a = _square(A, name)
@@ -147,23 +168,40 @@ def _hyperbolic(name: str, of: Callable[[Any, Any], Any]) -> Any:
         return found.real if found.dtype.kind == "c" and a.dtype.kind == "f" else found
 
     function.__name__ = name
-    function.__doc__ = f"``{name[:-1]}`` of a square matrix, as ``scipy.linalg.{name}``."
+    function.__doc__ = f"""``{name[:-1]}`` of a square matrix, as ``scipy.linalg.{name}``.
+
+    Examples
+    --------
+    >>> A = np.diag([0.0, 1.0])
+    >>> sg.grad(lambda t: {name}(t * A)[1, 1])(1.0).round(4)
+    np.float64({at_one})
+    """
     return replaces(getattr(scipy.linalg, name))(function)
 
 
-coshm = _hyperbolic("coshm", lambda p, q: 0.5 * (p + q))
-sinhm = _hyperbolic("sinhm", lambda p, q: 0.5 * (p - q))
-tanhm = _hyperbolic("tanhm", lambda p, q: np.linalg.solve(p + q, p - q))
-cosm = _hyperbolic("cosm", lambda p, q: 0.5 * (p + q))
-sinm = _hyperbolic("sinm", lambda p, q: -0.5j * (p - q))
-tanm = _hyperbolic("tanm", lambda p, q: -1j * np.linalg.solve(p + q, p - q))
+coshm = _hyperbolic("coshm", lambda p, q: 0.5 * (p + q), 1.1752)
+sinhm = _hyperbolic("sinhm", lambda p, q: 0.5 * (p - q), 1.5431)
+tanhm = _hyperbolic("tanhm", lambda p, q: np.linalg.solve(p + q, p - q), 0.42)
+cosm = _hyperbolic("cosm", lambda p, q: 0.5 * (p + q), -0.8415)
+sinm = _hyperbolic("sinm", lambda p, q: -0.5j * (p - q), 0.5403)
+tanm = _hyperbolic("tanm", lambda p, q: -1j * np.linalg.solve(p + q, p - q), 3.4255)
 
 
 @replaces(scipy.linalg.expm_frechet)
 def expm_frechet(
     A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
-    """Exponential of a matrix and its derivative in a direction, from that of blocks."""
+    """Exponential of a matrix and its derivative in a direction, from that of blocks.
+
+    Examples
+    --------
+    >>> A, E = np.diag([0.0, 1.0]), np.eye(2)
+    >>> expm_frechet(A, E, compute_expm=False).round(4)
+    array([[1.    , 0.    ],
+           [0.    , 2.7183]])
+    >>> sg.grad(lambda t: expm_frechet(t * A, E)[1][1, 1])(1.0).round(4)
+    np.float64(2.7183)
+    """
     a, e = (doubles(_square(m, "expm_frechet")) for m in (A, E))
     n = a.shape[0]
     whole = _expm(np.block([[a, e], [np.zeros_like(a), a]]))
@@ -173,7 +211,15 @@ def expm_frechet(
 
 @replaces(scipy.linalg.polar)
 def polar(a: Any, side: str = "right") -> Any:
-    """Unitary and positive factors of a matrix, by its singular values."""
+    """Unitary and positive factors of a matrix, by its singular values.
+
+    Examples
+    --------
+    >>> turn = lambda t: polar(np.array([[2.0, -t], [t, 2.0]]))[0]
+    >>> sg.jacobian(turn)(0.0).round(4) + 0.0
+    array([[ 0. , -0.5],
+           [ 0.5,  0. ]])
+    """
     if side not in ("right", "left"):
         raise ValueError("`side` must be either 'right' or 'left'")
     a = floats(a)
@@ -187,7 +233,14 @@ def polar(a: Any, side: str = "right") -> Any:
 
 @replaces(scipy.linalg.orthogonal_procrustes)
 def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
-    """The orthogonal matrix that takes ``A`` closest to ``B``, and the sum of singular values."""
+    """The orthogonal matrix that takes ``A`` closest to ``B``, and the sum of singular values.
+
+    Examples
+    --------
+    >>> A = np.array([[1.0, 0.0], [0.0, 2.0]])
+    >>> sg.grad(lambda t: orthogonal_procrustes(A, t * A)[1])(1.0).round(4)
+    np.float64(5.0)
+    """
     u, s, vh = np.linalg.svd(np.conj(floats(A).T) @ floats(B))
     return u @ vh, np.sum(s)
 
@@ -202,9 +255,18 @@ def _tridiagonal(d: Any, e: Any) -> Any:
 
 
 @replaces(scipy.linalg.eigh_tridiagonal)
-def eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool = False, select: str = "a",
-                     *args: Any, **kwargs: Any) -> Any:  # fmt: skip
-    """Eigenvalues and vectors of a symmetric tridiagonal matrix, by the full one."""
+def eigh_tridiagonal(
+    d: Any, e: Any, eigvals_only: bool = False, select: str = "a", select_range: Any = None,
+    check_finite: bool = True, tol: float = 0.0, lapack_driver: str = "auto",
+) -> Any:  # fmt: skip
+    """Eigenvalues and vectors of a symmetric tridiagonal matrix, by the full one.
+
+    Examples
+    --------
+    >>> lowest = lambda d: eigh_tridiagonal(d, np.array([1.0]))[0][0]
+    >>> sg.grad(lowest)(np.array([2.0, 2.0])).round(4)
+    array([0.5, 0.5])
+    """
     if select not in ("a", "all", 0):
         refuse_option("eigh_tridiagonal", "select", select, "eigh_tridiagonal(d, e), and a part")
     matrix = _tridiagonal(d, e)
@@ -212,6 +274,18 @@ def eigh_tridiagonal(d: Any, e: Any, eigvals_only: bool = False, select: str = "
 
 
 @replaces(scipy.linalg.eigvalsh_tridiagonal)
-def eigvalsh_tridiagonal(d: Any, e: Any, select: str = "a", *args: Any, **kwargs: Any) -> Any:
-    """Eigenvalues of a symmetric tridiagonal matrix, by the full one."""
+def eigvalsh_tridiagonal(
+    d: Any, e: Any, select: str = "a", select_range: Any = None, check_finite: bool = True,
+    tol: float = 0.0, lapack_driver: str = "auto",
+) -> Any:  # fmt: skip
+    """Eigenvalues of a symmetric tridiagonal matrix, by the full one.
+
+    Examples
+    --------
+    >>> eigvalsh_tridiagonal([2.0, 2.0], [1.0])
+    array([1., 3.])
+    >>> sg.jacobian(lambda e: eigvalsh_tridiagonal(np.full(2, 2.0), e))(np.array([1.0])).round(4)
+    array([[-1.],
+           [ 1.]])
+    """
     return eigh_tridiagonal(d, e, True, select)

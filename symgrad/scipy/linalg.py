@@ -114,7 +114,16 @@ def norm(
     keepdims: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Norm of a vector or a matrix; as ``numpy.linalg.norm`` for traced values."""
+    """Norm of a vector or a matrix; as ``numpy.linalg.norm`` for traced values.
+
+    Examples
+    --------
+    >>> x = np.array([3.0, 4.0])
+    >>> sg.grad(norm)(x)
+    array([0.6, 0.8])
+    >>> sg.grad(lambda x: norm(x, 1))(x)
+    array([1., 1.])
+    """
     if holds(a, is_traced):
         return _norm(a, ord, axis, keepdims)
     return scipy.linalg.norm(a, ord, axis, keepdims, check_finite)
@@ -154,7 +163,16 @@ def lu_solve(
     lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    """Solution of a system by what :func:`lu_factor` has returned."""
+    """Solution of a system by what :func:`lu_factor` has returned.
+
+    Examples
+    --------
+    >>> from symgrad.scipy.linalg import lu_factor
+    >>> b = np.array([1.0, 2.0])
+    >>> sg.jacobian(lambda a: lu_solve(lu_factor(np.diag(a)), b))(np.array([2.0, 4.0]))
+    array([[-0.25 ,  0.   ],
+           [ 0.   , -0.125]])
+    """
     lu, places = lu_and_piv
     right = floats(b)
     if is_traced(lu):
@@ -189,7 +207,15 @@ def lstsq(
     a: Any, b: Any, cond: Any = None, overwrite_a: bool = False, overwrite_b: bool = False,
     check_finite: bool = True, lapack_driver: Any = None,
 ) -> Any:  # fmt: skip
-    """Least squares: solution, residuals, rank, singular values; the rank stays what it is."""
+    """Least squares: solution, residuals, rank, singular values; the rank stays what it is.
+
+    Examples
+    --------
+    >>> a = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> sg.jacobian(lambda b: lstsq(a, b)[0])(np.array([1.0, 2.0, 2.0])).round(4) + 0.0
+    array([[ 0.8333,  0.3333, -0.1667],
+           [-0.5   ,  0.    ,  0.5   ]])
+    """
     x = floats(a)
     cut = np.finfo(np.float64).eps if cond is None else cond
     found, rest, rank, s = np.linalg.lstsq(x, floats(b), rcond=cut)
@@ -202,7 +228,13 @@ def pinvh(
     a: Any, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    """Pseudo-inverse of a symmetric matrix."""
+    """Pseudo-inverse of a symmetric matrix.
+
+    Examples
+    --------
+    >>> sg.grad(lambda s: pinvh(np.diag(np.array([2.0, 4.0])) * s)[0, 0])(1.0).round(4)
+    np.float64(-0.5)
+    """
     if return_rank or atol is not None:
         refuse_option("pinvh", "return_rank" if return_rank else "atol", atol, "pinvh(a)")
     x = floats(a)
@@ -229,7 +261,17 @@ def _index(n: Any, m: Any) -> tuple[Any, Any]:
 
 @replaces(scipy.linalg.toeplitz)
 def toeplitz(c: Any, r: Any = None) -> Any:
-    """Matrix with a constant along each diagonal: its first column, and its first row."""
+    """Matrix with a constant along each diagonal: its first column, and its first row.
+
+    Examples
+    --------
+    >>> toeplitz([1, 2, 3], [1, 4, 5])
+    array([[1, 4, 5],
+           [2, 1, 4],
+           [3, 2, 1]])
+    >>> sg.grad(lambda c: toeplitz(c).sum())(np.ones(3))
+    array([3., 4., 2.])
+    """
     c = _vector(c)
     r = np.conj(c) if r is None else _vector(r)
     row, column = _index(c.shape[0], r.shape[0])
@@ -238,7 +280,18 @@ def toeplitz(c: Any, r: Any = None) -> Any:
 
 @replaces(scipy.linalg.convolution_matrix)
 def convolution_matrix(a: Any, n: Any, mode: str = "full") -> Any:
-    """Matrix whose product with a vector of n elements is the convolution with it."""
+    """Matrix whose product with a vector of n elements is the convolution with it.
+
+    Examples
+    --------
+    >>> convolution_matrix([1, 2], 3)
+    array([[1, 0, 0],
+           [2, 1, 0],
+           [0, 2, 1],
+           [0, 0, 2]])
+    >>> sg.grad(lambda a: convolution_matrix(a, 3).sum())(np.ones(2))
+    array([3., 3.])
+    """
     a = _vector(a)
     few = np.zeros_like(a[:1]) + traced_numpy.zeros(n - 1, a.dtype)
     whole = toeplitz(np.concatenate([a, few]), np.concatenate([a[:1], few]))
@@ -254,7 +307,16 @@ def convolution_matrix(a: Any, n: Any, mode: str = "full") -> Any:
 
 @replaces(scipy.linalg.matmul_toeplitz)
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
-    """Product of a Toeplitz matrix and an array, by Fourier transforms where it is large."""
+    """Product of a Toeplitz matrix and an array, by Fourier transforms where it is large.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 2.0, 3.0])
+    >>> sg.jacobian(lambda c: matmul_toeplitz((c, np.zeros(3)), x))(np.ones(3))
+    array([[1., 0., 0.],
+           [2., 1., 0.],
+           [3., 2., 1.]])
+    """
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     x, c = doubles(x), doubles(_vector(c))
     r = np.conj(c) if r is None else doubles(_vector(r))
@@ -272,7 +334,18 @@ def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: A
 
 @replaces(scipy.linalg.leslie)
 def leslie(f: Any, s: Any) -> Any:
-    """Leslie matrix of fecundities and of the survival from each age to the next."""
+    """Leslie matrix of fecundities and of the survival from each age to the next.
+
+    Examples
+    --------
+    >>> leslie([0.0, 2.0, 1.0], [0.5, 0.25])
+    array([[0.  , 2.  , 1.  ],
+           [0.5 , 0.  , 0.  ],
+           [0.  , 0.25, 0.  ]])
+    >>> growth = lambda s: np.abs(np.linalg.eigvals(leslie(np.array([0.0, 2.0, 1.0]), s))).max()
+    >>> sg.grad(growth)(np.array([0.5, 0.25])).round(4)
+    array([1.0044, 0.2123])
+    """
     f, s = _vector(f), _vector(s)
     require_lengths("leslie", "f and s", s.shape[0], f.shape[0] - 1)
     row, column = _index(f.shape[0], f.shape[0])
@@ -282,14 +355,34 @@ def leslie(f: Any, s: Any) -> Any:
 
 @replaces(scipy.linalg.fiedler)
 def fiedler(a: Any) -> Any:
-    """Matrix of the distances between numbers."""
+    """Matrix of the distances between numbers.
+
+    Examples
+    --------
+    >>> fiedler([1.0, 4.0, 6.0])
+    array([[0., 3., 5.],
+           [3., 0., 2.],
+           [5., 2., 0.]])
+    >>> sg.grad(lambda a: fiedler(a)[0].sum())(np.array([1.0, 4.0, 6.0]))
+    array([-2.,  1.,  1.])
+    """
     a = _vector(a)
     return np.abs(a[:, np.newaxis] - a)
 
 
 @replaces(scipy.linalg.circulant)
 def circulant(c: Any) -> Any:
-    """Matrix whose columns are its first one, turned round."""
+    """Matrix whose columns are its first one, turned round.
+
+    Examples
+    --------
+    >>> circulant([1, 2, 3])
+    array([[1, 3, 2],
+           [2, 1, 3],
+           [3, 2, 1]])
+    >>> sg.grad(lambda c: circulant(c)[0] @ np.arange(3.0))(np.ones(3))
+    array([0., 2., 1.])
+    """
     c = _vector(c)
     row, column = _index(c.shape[0], c.shape[0])
     return c[(row - column) % c.shape[0]]
@@ -297,7 +390,17 @@ def circulant(c: Any) -> Any:
 
 @replaces(scipy.linalg.hankel)
 def hankel(c: Any, r: Any = None) -> Any:
-    """Matrix with a constant along each antidiagonal: its first column, and its last row."""
+    """Matrix with a constant along each antidiagonal: its first column, and its last row.
+
+    Examples
+    --------
+    >>> hankel([1, 2, 3], [3, 4])
+    array([[1, 2],
+           [2, 3],
+           [3, 4]])
+    >>> sg.grad(lambda c: hankel(c).sum())(np.ones(3))
+    array([1., 2., 3.])
+    """
     c = _vector(c)
     r = np.zeros_like(c) if r is None else _vector(r)
     row, column = _index(c.shape[0], r.shape[0])
@@ -306,7 +409,17 @@ def hankel(c: Any, r: Any = None) -> Any:
 
 @replaces(scipy.linalg.companion)
 def companion(a: Any) -> Any:
-    """Companion matrix of a polynomial, whose eigenvalues are its roots."""
+    """Companion matrix of a polynomial, whose eigenvalues are its roots.
+
+    Examples
+    --------
+    >>> companion([1.0, -3.0, 2.0])
+    array([[ 3., -2.],
+           [ 1.,  0.]])
+    >>> largest = lambda a: np.linalg.eigvals(companion(a)).real.max()
+    >>> sg.grad(largest)(np.array([1.0, -3.0, 2.0])).round(4)
+    array([-4., -2., -1.])
+    """
     a = _vector(floats(a))
     if a.shape[0] < 2:
         raise ShapeError("companion takes at least two coefficients")
@@ -317,7 +430,16 @@ def companion(a: Any) -> Any:
 
 @replaces(scipy.linalg.block_diag)
 def block_diag(*arrs: Any) -> Any:
-    """Matrix with matrices along its diagonal."""
+    """Matrix with matrices along its diagonal.
+
+    Examples
+    --------
+    >>> block_diag([[1, 2]], 3)
+    array([[1, 2, 0],
+           [0, 0, 3]])
+    >>> sg.grad(lambda t: np.linalg.det(block_diag(t * np.eye(2), t)))(2.0).round(4)
+    np.float64(12.0)
+    """
     parts = [np.atleast_2d(traced_numpy.asarray(x)) for x in arrs]
     dtype = np.result_type(*(x.dtype for x in parts))
     width, lines, before = sum(x.shape[1] for x in parts), [], 0
@@ -331,14 +453,33 @@ def block_diag(*arrs: Any) -> Any:
 
 @replaces(scipy.linalg.khatri_rao)
 def khatri_rao(a: Any, b: Any) -> Any:
-    """Column by column the Kronecker product of two matrices."""
+    """Column by column the Kronecker product of two matrices.
+
+    Examples
+    --------
+    >>> khatri_rao([[1, 2]], [[1, 0], [0, 1]])
+    array([[1, 0],
+           [0, 2]])
+    >>> sg.grad(lambda a: khatri_rao(a, np.eye(2)).sum())(np.ones((1, 2)))
+    array([[1., 1.]])
+    """
     a, b = traced_numpy.asarray(a), traced_numpy.asarray(b)
     return np.reshape(a[:, np.newaxis] * b, (a.shape[0] * b.shape[0], a.shape[1]))
 
 
 @replaces(scipy.linalg.solve_toeplitz)
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
-    """Solution of a system with a Toeplitz matrix, by the full matrix."""
+    """Solution of a system with a Toeplitz matrix, by the full matrix.
+
+    Examples
+    --------
+    >>> solve = lambda c: solve_toeplitz(c, np.array([1.0, 2.0]))
+    >>> solve(np.array([2.0, 1.0]))
+    array([0., 1.])
+    >>> sg.jacobian(solve)(np.array([2.0, 1.0])).round(4)
+    array([[ 0.3333, -0.6667],
+           [-0.6667,  0.3333]])
+    """
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
     r = None if r is None else doubles(r)
     return np.linalg.solve(toeplitz(doubles(c), r), doubles(b))
@@ -349,7 +490,17 @@ def solve_circulant(
     c: Any, b: Any, singular: str = "raise", tol: Any = None, caxis: int = -1, baxis: int = 0,
     outaxis: int = 0,
 ) -> Any:  # fmt: skip
-    """Solution of a system with a circulant matrix, by Fourier transforms."""
+    """Solution of a system with a circulant matrix, by Fourier transforms.
+
+    Examples
+    --------
+    >>> solve = lambda c: solve_circulant(c, np.array([3.0, 0.0]))
+    >>> solve(np.array([2.0, 1.0])).round(4)
+    array([ 2., -1.])
+    >>> sg.jacobian(solve)(np.array([2.0, 1.0])).round(4)
+    array([[-1.6667,  1.3333],
+           [ 1.3333, -1.6667]])
+    """
     c, b = floats(c), floats(b)
     if c.ndim > 1 or (caxis, baxis, outaxis) != (-1, 0, 0) or singular != "raise":
         raise UnsupportedError("solve_circulant: traced is solve_circulant(c, b) of a vector c")

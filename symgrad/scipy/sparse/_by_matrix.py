@@ -183,14 +183,34 @@ def expm_multiply(
 
 
 def inv(A: Any) -> Any:
-    """Return the inverse, as ``scipy.sparse.linalg.inv``, by the full matrix."""
+    """Return the inverse, as ``scipy.sparse.linalg.inv``, by the full matrix.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> places = [0, 1], [0, 1]
+    >>> def inverse(a):
+    ...     return inv(sp.csc_array((a, places), shape=(2, 2))).toarray()[0, 0]
+    >>> sg.grad(inverse)(np.array([2.0, 4.0])) + 0.0
+    array([-0.25,  0.  ])
+    """
     if of_numbers(A):
         return scipy.sparse.linalg.inv(A)
     return entries(np.linalg.inv(matrix_of(A))).of(kind_of(A))
 
 
 def expm(A: Any) -> Any:
-    """Return the exponential, as ``scipy.sparse.linalg.expm``, by the full matrix."""
+    """Return the exponential, as ``scipy.sparse.linalg.expm``, by the full matrix.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> places = [0, 1], [0, 1]
+    >>> def grown(a):
+    ...     return expm(sp.csc_array((a, places), shape=(2, 2))).toarray()[1, 1]
+    >>> sg.grad(grown)(np.array([0.0, 1.0])).round(4)
+    array([0.    , 2.7183])
+    """
     if of_numbers(A):
         return scipy.sparse.linalg.expm(A)
     return entries(version(scipy.linalg.expm)(matrix_of(A))).of(kind_of(A))

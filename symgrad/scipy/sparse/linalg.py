@@ -109,6 +109,16 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
     b:
         Right-hand sides, shape ``(n,)`` or ``(n, k)``. Solutions of sparse ones are sparse in
         SciPy's sense, with an entry for each number.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> b = np.array([1.0, 2.0])
+    >>> def solve(a):
+    ...     return spsolve(sp.csc_array((a, ([0, 1], [0, 1])), shape=(2, 2)), b)
+    >>> sg.jacobian(solve)(np.array([2.0, 4.0]))
+    array([[-0.25 ,  0.   ],
+           [ 0.   , -0.125]])
     """
     if not isinstance(A, Entries) and not is_traced(b):
         return scipy.sparse.linalg.spsolve(A, b, permc_spec, use_umfpack)
@@ -152,6 +162,14 @@ class splu:  # noqa: N801 - SciPy's name
     """A factorization of a matrix, as ``scipy.sparse.linalg.splu``: each solve is exact.
 
     ``A`` may be SciPy's factorization, made outside; it is used.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> factors = splu(sp.csc_array(np.diag([2.0, 4.0])))
+    >>> sg.jacobian(lambda b: factors.solve(b))(np.ones(2))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
     """
 
     def __new__(cls, A: Any, *args: Any, **kwargs: Any) -> Any:
@@ -187,12 +205,28 @@ class splu:  # noqa: N801 - SciPy's name
 
 
 def factorized(A: Any) -> Callable[[Any], Any]:
-    """Return a function that solves, as ``scipy.sparse.linalg.factorized``."""
+    """Return a function that solves, as ``scipy.sparse.linalg.factorized``.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> solve = factorized(sp.csc_array(np.diag([2.0, 4.0])))
+    >>> sg.grad(lambda b: solve(b).sum())(np.ones(2))
+    array([0.5 , 0.25])
+    """
     return splu(A).solve
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
-    """Return the norm of a sparse matrix, by default that of its entries."""
+    """Return the norm of a sparse matrix, by default that of its entries.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> places = [0, 1], [0, 1]
+    >>> sg.grad(lambda a: norm(sp.csc_array((a, places), shape=(2, 2))))(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
+    """
     if not isinstance(x, Entries):
         return scipy.sparse.linalg.norm(x, ord, axis)
     return (
@@ -204,7 +238,17 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
 
 
 def aslinearoperator(A: Any) -> Any:
-    """Return a matrix as an operator, as ``scipy.sparse.linalg.aslinearoperator``."""
+    """Return a matrix as an operator, as ``scipy.sparse.linalg.aslinearoperator``.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> def product(a):
+    ...     return aslinearoperator(sp.csr_array(np.diag(a))) @ np.array([1.0, 2.0])
+    >>> sg.jacobian(product)(np.array([2.0, 4.0]))
+    array([[1., 0.],
+           [0., 2.]])
+    """
     return scipy.sparse.linalg.aslinearoperator(A) if of_numbers(A) else A
 
 
@@ -242,7 +286,10 @@ globals().update({name: _iterative(name) for name in _SOLVERS})
 __all__ += _SOLVERS  # noqa: PLE0605 - they are alike
 
 
-def spsolve_triangular(A: Any, b: Any, lower: bool = True, *args: Any, **kwargs: Any) -> Any:
+def spsolve_triangular(
+    A: Any, b: Any, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False,
+    unit_diagonal: bool = False,
+) -> Any:  # fmt: skip
     """Solve a triangular system, as ``scipy.sparse.linalg.spsolve_triangular``.
 
     Examples
@@ -252,8 +299,10 @@ def spsolve_triangular(A: Any, b: Any, lower: bool = True, *args: Any, **kwargs:
     array([-0.5,  1. ])
     """
     if of_numbers(A, b):
-        return scipy.sparse.linalg.spsolve_triangular(A, b, lower, *args, **kwargs)
-    if kwargs.get("unit_diagonal") or args[2:]:
+        return scipy.sparse.linalg.spsolve_triangular(
+            A, b, lower, overwrite_A, overwrite_b, unit_diagonal
+        )
+    if unit_diagonal:
         refuse_option("spsolve_triangular", "unit_diagonal", True, "A with its diagonal")
     return spsolve(A, b)
 
