@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -43,6 +45,15 @@ def test_workflows_name_what_there_is(path: Path) -> None:
                 assert f"def {session}(" in (ROOT / ".ci" / "noxfile.py").read_text("utf-8")
 
 
+@pytest.mark.parametrize(("tag", "fits"), [(f"v{sg.__version__}", True), ("v99.0", False)])
+def test_a_release_has_the_tag_of_its_version(tag: str, fits: bool) -> None:
+    steps = read(".github/workflows/release.yml")["jobs"]["build"]["steps"]
+    command = next(step["run"] for step in steps if step.get("name") == "the tag is the version")
+    environment = {**os.environ, "GITHUB_REF_NAME": tag}
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, env=environment, check=False)
+    assert (done.returncode == 0) == fits
+
+
 def test_every_bridge_is_tested_with_its_library() -> None:
     rows = read(".github/workflows/tests.yml")["jobs"]["bridges"]["strategy"]["matrix"]["include"]
     libraries = {row["library"] for row in rows}
@@ -54,6 +65,7 @@ def test_every_bridge_is_tested_with_its_library() -> None:
 def test_versions_and_requirements_are_stated_alike() -> None:
     recipe = read(".ci/recipe.yaml")
     assert recipe["context"]["version"] == sg.__version__
+    assert PROJECT["requires-python"] == ">=" + recipe["context"]["python_min"]
     assert str(read("CITATION.cff")["version"]) == sg.__version__
     wanted = {text.replace(">=", " >=") for text in PROJECT["dependencies"]}
     assert {x for x in recipe["requirements"]["run"] if "python" not in x} == wanted
