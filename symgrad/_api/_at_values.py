@@ -300,6 +300,11 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     TraceError, UnsupportedError
         If ``f`` cannot be traced.
 
+    Notes
+    -----
+    Forward over reverse: B. A. Pearlmutter, Fast exact multiplication by the Hessian, Neural
+    Computation 6, 1994.
+
     Examples
     --------
     >>> import numpy as np

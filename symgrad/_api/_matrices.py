@@ -146,8 +146,8 @@ def hessian(
 ) -> Function:
     """Return the matrix of second derivatives of a function with a scalar result.
 
-    Forward over reverse: the Jacobian of the gradient. By complex arguments only of
-    holomorphic functions, with ``holomorphic=True``.
+    Forward over reverse: the Jacobian of the gradient. A function of complex arguments has one if
+    it is holomorphic (``holomorphic=True``).
 
     Parameters
     ----------

@@ -73,6 +73,11 @@ def scan(
         If ``f`` returns no pair, or changes the structure, shapes or types of the carry; if
         the leading axes differ.
 
+    Notes
+    -----
+    The binomial schedule: A. Griewank, A. Walther, Algorithm 799: revolve, ACM Transactions on
+    Mathematical Software 26, 2000.
+
     Examples
     --------
     >>> import numpy as np

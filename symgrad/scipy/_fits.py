@@ -23,16 +23,21 @@ def least_squares(given: Given) -> Any:
 
     Parameters
     ----------
-    fun, x0, bounds, method, ...:
+    fun : callable
+        ``fun(x, *args)`` returns the residuals, of shape (m,), real.
+    x0 : array_like
+        The first guess, of shape (n,), or a number.
+    bounds, method, loss, args, ...:
         As SciPy's.
-    jac:
-        As SciPy's; left out, the exact Jacobian: a sparse array with ``tr_solver="lsmr"`` or
-        a ``jac_sparsity``, which need not be right then.
+    jac : callable or str, optional
+        As SciPy's; if it is left out, the exact Jacobian. With ``tr_solver="lsmr"`` or a
+        ``jac_sparsity`` it is a sparse array, and the given pattern is not needed.
 
     Returns
     -------
     OptimizeResult
-        SciPy's.
+        With ``x`` (n,), ``cost`` (half the sum of squares), ``fun`` (m,), ``jac`` (m, n),
+        ``grad``, ``optimality``, ``status`` and ``success``, as from SciPy.
 
     Raises
     ------
@@ -77,17 +82,43 @@ def curve_fit(given: Given) -> Any:
 
     Parameters
     ----------
-    f:
-        ``f(xdata, *params)``.
-    xdata, ydata, p0, sigma, absolute_sigma, ...:
+    f : callable
+        ``f(xdata, *params)`` returns the model's values, of the shape of ``ydata``.
+    xdata : array_like or any
+        Where the data were taken; it is passed to ``f`` as it is.
+    ydata : array_like
+        The data, of shape (m,).
+    p0 : array_like, optional
+        The first guess, of shape (n,); 1 for each parameter if it is left out.
+    sigma : array_like, optional
+        The standard errors of the data, of shape (m,), in the unit of ``ydata``, or their
+        covariance, of shape (m, m).
+    absolute_sigma : bool
+        Whether ``sigma`` has its unit. If not, ``pcov`` is scaled so that the reduced chi-square
+        is 1.
+    bounds, method, full_output, check_finite, nan_policy, ...:
         As SciPy's.
-    jac:
-        As SciPy's; left out, the exact Jacobian by the parameters.
+    jac : callable or str, optional
+        As SciPy's; if it is left out, the exact Jacobian with respect to the parameters.
 
     Returns
     -------
-    popt, pcov, ...
-        As SciPy's.
+    popt : ndarray
+        The parameters with the least sum of squares, of shape (n,).
+    pcov : ndarray
+        Their covariance, of shape (n, n); the roots of its diagonal are the standard errors.
+        With ``full_output`` three further values follow, as from SciPy.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        As SciPy does, for arguments that do not fit together and if the fit does not converge.
+        In traced code a fit that does not converge has nan.
+
+    Notes
+    -----
+    In traced code this is Levenberg and Marquardt's method, and derivatives of ``popt`` with
+    respect to the data are those of the implicit function.
 
     Examples
     --------
@@ -129,15 +160,29 @@ def root(given: Given) -> Any:
 
     Parameters
     ----------
-    fun, x0, args, method, tol, callback, options:
+    fun : callable
+        ``fun(x, *args)`` returns as many values as ``x`` has, of shape (n,).
+    x0 : array_like
+        The first guess, of shape (n,).
+    args, method, tol, callback, options:
         As SciPy's.
-    jac:
-        As SciPy's; left out, the exact Jacobian for the methods ``"hybr"`` and ``"lm"``.
+    jac : callable or bool, optional
+        As SciPy's; if it is left out, the exact Jacobian for the methods ``"hybr"`` and
+        ``"lm"``.
 
     Returns
     -------
     OptimizeResult
-        SciPy's.
+        With ``x`` (n,), ``fun`` (n,), ``success`` and ``message``, as from SciPy.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As SciPy does.
+
+    Notes
+    -----
+    In traced code the derivatives of ``x`` are those of the implicit function.
 
     Examples
     --------

@@ -102,12 +102,16 @@ def minimize(given: dict[str, Any]) -> Any:
 
     Parameters
     ----------
-    fun, x0, args, method, bounds, tol, callback, options:
+    fun : callable
+        ``fun(x, *args)`` returns one real number.
+    x0 : array_like
+        The first guess, of shape (n,).
+    args, method, bounds, tol, callback, options:
         As SciPy's.
     jac, hess, hessp:
-        As SciPy's; what a method takes and is not given is filled in. Of more than 64 variables
-        ``"trust-constr"`` gets sparse matrices, and other methods products with the Hessian,
-        where they do with these.
+        As SciPy's. Derivatives that the method uses and that are left out are exact. With more
+        than 64 variables ``"trust-constr"`` gets sparse matrices, and methods that accept
+        products with the Hessian get these.
     constraints:
         As SciPy's. Jacobians of dictionaries without ``"jac"`` and of this module's
         :class:`NonlinearConstraint` are filled in.

@@ -97,15 +97,24 @@ def solve_ivp(
     Functions that cannot be traced are solved by SciPy as they are, with a
     :class:`~symgrad.errors.NotCompiledWarning`.
 
-    In traced code (under ``sg.grad``, ``sg.jacobian``, ``sg.vmap``, ``sg.compile``) the solution
-    is given at the times ``t_eval``; without them there are its ends alone, ``sol.y[:, -1]`` and
-    ``sol.t[-1]``. Derivatives by the initial state, the times, ``args`` and what ``fun`` closes
-    over are those of the steps taken, whose lengths are not differentiated. Times that were not
-    reached have nan. Events say how often they may happen: by ``terminal``, and the integration
-    ends with the last, or by ``recorded``, and it goes on. Their times and states have shapes (m,)
-    and (m, n), of the first m, with nan for those that there are not, and are differentiated as
-    implicit functions. With ``dense_output``, ``sol.sol(t)`` takes the steps again: ask for all
-    times in one call.
+    In traced code (under ``sg.grad``, ``sg.jacobian``, ``sg.vmap``, ``sg.compile``) the solution is
+    given at the times ``t_eval``; without them there are its ends alone, ``sol.y[:, -1]`` and
+    ``sol.t[-1]``. Derivatives with respect to the initial state, the times, ``args`` and what
+    ``fun`` closes over are those of the steps taken, whose lengths are not differentiated. Times
+    that were not reached have nan. An event states how often it may happen: after ``terminal``
+    times the integration ends, after ``recorded`` times it goes on. The times and states of the
+    first m have shapes (m,) and (m, n), with nan for those that did not happen, and are
+    differentiated as implicit functions. With ``dense_output``, ``sol.sol(t)`` takes the steps
+    again: ask for all times in one call.
+
+    References
+    ----------
+    RK45: J. R. Dormand, P. J. Prince, J. Comput. Appl. Math. 6, 1980. RK23: P. Bogacki, L. F.
+    Shampine, Appl. Math. Lett. 2, 1989. DOP853, Radau: E. Hairer, S. P. Norsett, G. Wanner,
+    Solving Ordinary Differential Equations I and II, Springer 1993 and 1996. Tsit5: Ch. Tsitouras,
+    Comput. Math. Appl. 62, 2011. Taylor: A. Jorba, M. Zou, Experiment. Math. 14, 2005. Rodas5P:
+    G. Steinebach, BIT 63:27, 2023. RadauIIA: E. Hairer, G. Wanner, J. Comput. Appl. Math. 111,
+    1999.
 
     Examples
     --------
