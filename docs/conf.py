@@ -44,6 +44,7 @@ copybutton_prompt_is_regexp = True
 autodoc_typehints = "none"
 add_module_names = False
 numpydoc_show_class_members = False
+toc_object_entries_show_parents = "hide"  # beside a page there is room for the method's name
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autosummary_imported_members = True

@@ -32,8 +32,13 @@ RESULTS = {
 
 #: The members of each class that are not for users, inherited ones included.
 INTERNAL = {
-    "Function": "assigns laid_aside outermost state straight taken_up",
-    "SparseFunction": "assigns batched joined laid_aside lasting outermost state straight taken_up",
+    "Function": (
+        "assigns forgetful laid_aside outermost share state straight taken_up traced_outputs"
+    ),
+    "SparseFunction": (
+        "assigns batched forgetful joined laid_aside lasting outermost share state straight "
+        "taken_up traced_outputs"
+    ),
     "Report": "notes table",
     "Certificate": "program seed table",
     "Formula": "gave_up notes remarks rows",
@@ -53,7 +58,7 @@ INTERNAL = {
     "TorchFunction": "",
     "JaxFunction": "",
     "PyTensorFunction": "",
-    "Tensor": "accumulate edge memory name",
+    "Tensor": "accumulate check_record edge memory name",
 }
 
 

@@ -49,6 +49,13 @@ def test_members_of_classes_have_entries(name: str) -> None:
     assert [m for m in pages.INTERNAL[name].split() if not hasattr(kind, m)] == []
 
 
+@pytest.mark.parametrize("name", ["Function", "SparseFunction"])
+def test_methods_of_compiled_functions_are_on_pages(name: str) -> None:
+    """A method that no page has is internal."""
+    words = "".join(page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md"))
+    assert [m for _, m in pages.shown(name) if not re.search(rf"\w\.{m}\b", words)] == []
+
+
 def test_results_of_public_functions_have_pages() -> None:
     """What a public function is annotated to return is a public class, or one of RESULTS."""
     known = {*sg.__all__, *pages.RESULTS}

@@ -115,15 +115,14 @@ class Function(Foreign, Travels, Generic[P, R]):
     Made by :func:`symgrad.compile`, :func:`symgrad.grad` and the other transformations.
     The first call with arguments of a new kind (types, ranks, nesting) traces and compiles;
     later calls, with arrays of any lengths, run the compiled kernel. The 256 kinds that were
-    called last are kept. With ``out=`` arrays of
-    the result are written to given memory: ``value_and_grad(f)(x, out=(None, gradient))``
-    returns the value and ``gradient``.
+    called last are kept. With ``out=`` arrays of the result are written to given memory:
+    ``value_and_grad(f)(x, out=(None, gradient))`` returns the value and ``gradient``.
 
     Attributes
     ----------
     traces:
-        For how many kinds of calls it has been traced so far. Another that the same
-        transformation has made of the same function may have done that for it.
+        The number of kinds of calls that have been traced so far. Results of the same
+        transformation of the same function share their traces.
 
     Examples
     --------
