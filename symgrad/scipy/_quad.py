@@ -96,10 +96,11 @@ def quad(
     -----
     On plain arrays this is SciPy's, with the sign of complex integrals from right to left put
     right. In traced code, the loop of QUADPACK's QAG (R. Piessens, E. de Doncker-Kapenga, C. W.
-    Ueberhuber, D. K. Kahaner, Springer 1983) is part of the program: panels are bisected until the error estimated by Gauss and Kronrod's rules of 10 and 21 points (7 and
-    15 for infinite intervals) is small enough. Where it does not become so with four times
-    ``limit`` panels, y is nan, where SciPy warns. Instead of QAGS' extrapolation to singular ends,
-    nodes gather at an end where panels have become narrow.
+    Ueberhuber, D. K. Kahaner, Springer 1983) is part of the program: panels are bisected until the
+    error estimated by Gauss and Kronrod's rules of 10 and 21 points (7 and 15 for infinite
+    intervals) is small enough. Where it does not become so with four times ``limit`` panels, y is
+    nan, where SciPy warns. Instead of QAGS' extrapolation to singular ends, nodes gather at an end
+    where panels have become narrow.
 
     Derivatives with respect to ``args`` and what ``func`` closes over are those of the rule; with
     respect to the limits they are the function's values there. Where ``func`` is singular at a
