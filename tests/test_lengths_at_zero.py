@@ -8,6 +8,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+import sympy as sp
 from scipy.spatial.transform import Rotation
 
 import symgrad as sg
@@ -305,3 +306,55 @@ def test_high_derivatives_by_points_whose_distances_from_themselves_are_zero() -
     d = x[:, None] - x
     by_first = 2 * np.array([np.sum(np.cos(d[0, 1:])), -np.cos(d[0, 1]), -np.cos(d[0, 2])])
     np.testing.assert_allclose(f(x), by_first, rtol=1e-12)
+
+
+_FIRST, _SECOND = np.array([0, 0, 1, 2, 1]), np.array([1, 2, 2, 2, 1])
+
+#: Distances of points from each other, of which some are 0 for good.
+AMONG: dict[str, Callable[[Any], Any]] = {
+    "differences": lambda x: np.sqrt(np.sum((x[:, None] - x) ** 2, axis=-1)),
+    "expanded": lambda x: np.sqrt(np.maximum(_expanded(x), 0)),
+    "pairs": lambda x: np.linalg.norm(x[_FIRST] - x[_SECOND], axis=-1),
+}
+
+
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("name", AMONG)
+def test_high_derivatives_by_points_that_are_equal_by_chance(name: str) -> None:
+    """Fourth ones were those without the pair; points at a distance have theirs."""
+    times = 1 if name == "pairs" else 2
+    step = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
+
+    def moved(x: Any) -> Any:
+        return lambda t: np.sum(np.cos(AMONG[name](x + t * step)))
+
+    def away(y: Any) -> list[float]:  # of cos(sqrt((y[0] - t)**2 + y[1]**2)), by t at 0
+        t = sp.Symbol("t")
+        formula = sp.cos(sp.sqrt((y[0] - t) ** 2 + y[1] ** 2))
+        return [float(sp.diff(formula, t, k).subs(t, 0)) for k in range(1, 5)]
+
+    def found(x: Any) -> list[float]:
+        f, values = moved(x), []
+        for _ in range(4):
+            f = sg.grad(f)
+            values.append(float(f(0.0)))
+        return values
+
+    points = np.array([[0.0, 0.0], [1.0, 2.0], [0.5, 0.25]])
+    want = times * np.add(away(points[1]), away(points[2]))
+    np.testing.assert_allclose(found(points), want, rtol=1e-9)
+    points[2] = points[0]
+    want = times * np.add(away(points[1]), [0.0, -1.0, 0.0, np.nan])
+    np.testing.assert_allclose(found(points), want, rtol=1e-9)
+
+
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("name", ["first", "within", "expanded and scaled"])
+def test_high_derivatives_by_scales_where_points_are_equal_by_chance(name: str) -> None:
+    """They stay equal whatever the scale is."""
+    f = lambda s: np.sum(np.cos(SCALED[name](s, POINTS)))  # noqa: E731
+    s = sp.Symbol("s")
+    formula = 4 * sp.cos(sp.sqrt(15) / s)  # of two pairs, each counted twice
+    for k in range(1, 5):
+        f = sg.grad(f)
+        assert abs(f(1.25) / float(sp.diff(formula, s, k).subs(s, 1.25)) - 1) < 1e-11

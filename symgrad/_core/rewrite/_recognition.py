@@ -202,9 +202,14 @@ _SQUARES = frozenset(("Square", "Multiply", "Reshape", "Broadcast", *POWERS))
 
 
 def is_still(root: Node) -> bool:
-    """Tell whether a length may be 0 for good: that of the difference of an array and itself.
+    """Tell whether a length may be 0 for good: that of the difference of an array and itself."""
+    return still_points(root) is not None
 
-    So are the distances of all points from each other, on the diagonal.
+
+def still_points(root: Node) -> Node | None:
+    """Return the array of whose differences from itself a length is, None for another length.
+
+    Distances of all points from each other are 0 for good on the diagonal.
     """
     stack, seen = list(root.operands), set[Node]()
     while stack:
@@ -215,11 +220,24 @@ def is_still(root: Node) -> bool:
         if x.op.name == "Subtract":
             a, b = (_source(y) for y in x.operands)
             ends = ends_of_distance(x)
-            if (a is b and a.shape) or (ends is not None and len(ends) == 1):
-                return True
+            if a is b and a.shape:
+                return a
+            if ends is not None and len(ends) == 1:
+                return _source(*ends)
         if x.op.kind in ("map", "reduce", "view", "contract"):
             stack.extend(x.operands)
-    return False
+    return None
+
+
+def unscaled(points: Node, moving: Collection[Node]) -> Node:
+    """Return an array of points without the factors and divisors in ``moving`` that all share."""
+    x = points
+    while x in moving and x.op.name in ("Multiply", "Divide"):
+        scales = [y for y in x.operands if y in moving]
+        if len(scales) != 1 or len(scales[0].shape) >= len(x.shape):
+            break
+        [x] = [y for y in x.operands if y is not scales[0]]
+    return x
 
 
 #: Of so many steps behind a length it is looked at what they are.

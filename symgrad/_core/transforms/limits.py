@@ -20,9 +20,10 @@ from ..base.state import now
 from ..graph import Iota, Node, rebuilt, topological, viewed
 from ..op import Limit, Map
 from ..ops.lengths import AT_REST, AT_REST_AGAIN, BEYOND_REST, KINK
-from ..rewrite import is_still
+from ..rewrite import is_still, still_points, unscaled
 from ..trace import Traced, as_node, cast, fresh, substitute
 from .forward import pushed
+from .support import dependents
 
 
 def push_forward(
@@ -108,7 +109,7 @@ def _beyond_limits(outputs: Sequence[Node], kept: Mapping[Node, Node]) -> list[N
         of = [mark for y in x.operands if y.dtype.kind == "b" for mark in choices.get(y, ())]
         if of and x.op.kind == "map" and x not in kept:
             choices[x] = list(dict.fromkeys(of))
-    unknown = {x: _beyond(x) for x in marks}
+    unknown = {x: _beyond(x, kept) for x in marks}
 
     def change(node: Node, operands: tuple[Node, ...]) -> Node | None:
         again = Limit.of(node.op).again
@@ -126,20 +127,38 @@ def _beyond_limits(outputs: Sequence[Node], kept: Mapping[Node, Node]) -> list[N
     return rebuilt(outputs, change, dict(kept))
 
 
-def _beyond(mark: Node) -> Any:
+def _beyond(mark: Node, wrt: Collection[Node]) -> Any:
     """Return where the next derivative of a limit is not known; None: it is everywhere.
 
-    Distances of points from themselves are 0 for good, and have no derivative.
+    Distances of points from themselves are 0 for good, and have no derivative. Those of points
+    that are equal by chance stay 0 where the points do not come apart.
     """
     size, length, *slope = mark.operands
     r = viewed(length)
-    if is_still(r):
+    if (points := still_points(r)) is not None and not _come_apart(points, wrt):
         return None
     if not slope:
-        return BEYOND_REST(Traced(size), Traced(length))
+        beyond = BEYOND_REST(Traced(size), Traced(length))
+        return np.logical_and(beyond, _is_by_chance(length)) if is_still(r) else beyond
     weights = np.where(_is_zero(r), _generic_weights(r), 0.0)
     [kink] = push_forward(slope, {r: cast(as_node(weights), r.dtype)}, once_more=False)
     return None if kink is None else np.logical_and(_is_zero(size), np.not_equal(Traced(kink), 0.0))
+
+
+def _come_apart(points: Node, wrt: Collection[Node]) -> bool:
+    """Tell whether equal points may become different ones: by scales of all of them they do not."""
+    moving = dependents(topological([points]), list(wrt))
+    return unscaled(points, moving) in moving
+
+
+def _is_by_chance(length: Node) -> Any:
+    """Return where a length among points is not 0 for good: it would not be 0 of any others."""
+    r = viewed(length)
+    points = still_points(r)
+    assert points is not None
+    [others] = substitute([length], {points: cast(as_node(_generic_weights(points)), points.dtype)})
+    found: Any = Traced(others)
+    return found > np.sqrt(np.finfo(r.dtype).eps) * np.max(found, initial=0.0)
 
 
 def _again(node: Node, operands: Sequence[Node]) -> Node:
@@ -351,7 +370,7 @@ def _by_length(ct: Node, length: Node, still: bool) -> tuple[Any, Any]:
         [known] = rebuilt([pushed], lambda x, xs: xs[0] if Limit.of(x.op).undefined else None)
         [at_zero] = substitute([known], {r: as_node(values)})
         slope, moving = map(Traced, substitute([at_zero, known], back))
-        return slope, np.zeros_like(Traced(length)) if still else moving
+        return slope, np.where(_is_by_chance(length), moving, 0.0) if still else moving
 
     if elementwise:
         return along(np.ones_like(lengths))
