@@ -5,7 +5,8 @@
 A time to the first value, or to the first derivative, begins with the SymPy expression; deriving
 that is not counted, and each peer runs in a process of its own, without a cache on disk.
 ``lambdify`` has SymPy's derivatives, as ``symjit`` has; SymEngine, heyoka and CasADi have their
-own. Peers that are not installed are left out. Last columns are ratios to symgrad.
+own. Peers that are not installed are left out. Last columns are ratios to symgrad; the tables at
+the end are those of docs/coming-from/lambdify.md.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import sympy as sp
+from stamps import stamp
 
 #: Formulas, their symbols, and a value for each.
 Problem = tuple[list[Any], list[Any], list[float]]
@@ -312,6 +314,24 @@ def in_a_process(peer: str, name: str, size: int) -> dict[str, Any] | str:
 QUANTITIES = ("first value", "first slopes", "value", "slopes")
 
 
+def _digits(x: float) -> str:
+    return f"{x:.0f}" if x >= 100 else f"{x:.2g}"
+
+
+def page(rows: dict[tuple[str, str], dict[str, Any] | str], quantity: str, scale: float) -> str:
+    """Return a table for a page: a row for each problem, a column for each peer."""
+    names = list(dict.fromkeys(name for name, _ in rows))
+    peers = list(dict.fromkeys(peer for _, peer in rows))
+    lines = [f"| | {' | '.join(peers)} |", "| --- |" + " ---: |" * len(peers)]
+    for name in names:
+        cells = []
+        for peer in peers:
+            found = rows[name, peer]
+            cells.append("-" if isinstance(found, str) else _digits(found[quantity] * scale))
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Print a table for each problem."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -326,6 +346,7 @@ def main() -> None:
         return
     peers = given.peers or list(PEERS)[: 2 if given.quick else None]
     there = [p for p in peers if importlib.util.find_spec(PEERS[p][0]) is not None]
+    rows: dict[tuple[str, str], dict[str, Any] | str] = {}
     for name in given.problems or PROBLEMS:
         size = PROBLEMS[name][2 if given.quick else 1]
         if size is None:
@@ -334,7 +355,7 @@ def main() -> None:
         print(f"{name:<14}" + "".join(f"{h:>16}" for h in heads) + "   ratios to symgrad")
         ours: dict[str, Any] | None = None
         for peer in there:
-            found = in_a_process(peer, name, size)
+            found = rows[name, peer] = in_a_process(peer, name, size)
             if isinstance(found, str):
                 print(f"  {peer:<12}{found}", flush=True)
                 continue
@@ -350,6 +371,11 @@ def main() -> None:
                     found[f"sum {word}"], ours[f"sum {word}"], rel_tol=1e-6, abs_tol=1e-6
                 )
                 assert same, (peer, word, found, ours)
+    print("\nSeconds to the first derivatives:\n")
+    print(page(rows, "first slopes", 1.0))
+    print("\nMicroseconds of a call of them:\n")
+    print(page(rows, "slopes", 1e6))
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":
