@@ -352,9 +352,43 @@ def test_high_derivatives_by_points_that_are_equal_by_chance(name: str) -> None:
 @pytest.mark.parametrize("name", ["first", "within", "expanded and scaled"])
 def test_high_derivatives_by_scales_where_points_are_equal_by_chance(name: str) -> None:
     """They stay equal whatever the scale is."""
-    f = lambda s: np.sum(np.cos(SCALED[name](s, POINTS)))  # noqa: E731
+
+    def f(s: Any) -> Any:
+        return np.sum(np.cos(SCALED[name](s, POINTS)))
+
     s = sp.Symbol("s")
     formula = 4 * sp.cos(sp.sqrt(15) / s)  # of two pairs, each counted twice
     for k in range(1, 5):
         f = sg.grad(f)
         assert abs(f(1.25) / float(sp.diff(formula, s, k).subs(s, 1.25)) - 1) < 1e-11
+
+
+def test_high_derivatives_by_scales_of_columns_and_of_points() -> None:
+    """A scale of each point has equal ones come apart; one of each column has not."""
+    lead, points = np.array([1.0, 0.0]), POINTS
+
+    def columns(t: Any) -> Any:
+        return np.sum(np.cos(AMONG["differences"](points * (1 + t * lead))))
+
+    def each(t: Any) -> Any:  # points are columns, the first of which is moved
+        x = (points + 1).T * (1 + t * np.array([1.0, 0.0, 0.0]))
+        return np.sum(np.cos(np.sqrt(np.sum((x[:, :, None] - x[:, None]) ** 2, axis=0))))
+
+    for f, known in ((columns, True), (each, False)):
+        for _ in range(4):
+            f = sg.grad(f)
+        assert np.isfinite(f(0.0)) == known
+
+
+def test_equal_points_are_told_among_many() -> None:
+    x = np.random.default_rng(0).normal(size=(200, 2)).astype(np.float32)
+    x[7] = x[150]
+    step = np.zeros_like(x)
+    step[7, 0] = 1
+
+    def f(t: Any) -> Any:
+        return np.sum(np.cos(AMONG["differences"](x + t * step)))
+
+    for _ in range(4):
+        f = sg.grad(f)
+    assert np.isnan(f(np.float32(0)))

@@ -114,11 +114,19 @@ def polylog(z: Any, order: int) -> Any:
     near = np.where(beyond, 1.0 / np.where(beyond, z, 2.0 + 0j), z)
     inside = _polylog_within(near, order)
     far = np.log(np.where(beyond, -z, 1.0 + 0j))
+    return np.where(beyond, inverted(inside, far, order), inside)
+
+
+def inverted(inside: Any, far: Any, order: int) -> Any:
+    """``polylog(order, z)`` outside of the unit circle by that of 1/z, and ``far = log(-z)``.
+
+    Jonquiere: Li_n(z) + (-1)**n Li_n(1/z) = -sum over even k of 2 eta(k) log(-z)**(n-k)/(n-k)!
+    """
     more = far**order / math.factorial(order)
     for k in range(2, order + 1, 2):
         eta = float(sp.dirichlet_eta(k))
         more = more + 2.0 * eta * far ** (order - k) / math.factorial(order - k)
-    return np.where(beyond, -((-1.0) ** order) * inside - more, inside)
+    return -((-1.0) ** order) * inside - more
 
 
 def _polylog_within(z: Any, order: int) -> Any:

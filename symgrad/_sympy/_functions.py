@@ -444,13 +444,8 @@ def _of_polylog(z: Any, order: int) -> Any:
     direct = _polylog_within(size, order)
     squared = _polylog_within(size * size, order)
     inside = np.where(negative, 2.0 ** (1 - order) * squared - direct, direct)
-    # Jonquiere: Li_n(z) + (-1)**n Li_n(1/z) = -sum over even k of 2 eta(k) log(-z)**(n-k)/(n-k)!
     far = np.log(np.where(beyond, -z, 1.0))
-    more = far**order / math.factorial(order)
-    for k in range(2, order + 1, 2):
-        eta = float(sp.dirichlet_eta(k))
-        more = more + 2.0 * eta * far ** (order - k) / math.factorial(order - k)
-    return np.where(beyond, -((-1.0) ** order) * inside - more, inside)
+    return np.where(beyond, _complex.inverted(inside, far, order), inside)
 
 
 def _polylog_within(z: Any, order: int) -> Any:

@@ -8,30 +8,13 @@ views, of which some are copied for a routine: compared with the same in NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import symgrad as sg
-
-
-def _scanned(step: Any, state: Any, xs: Any) -> Any:
-    rows = []
-    for x in xs:
-        state, row = step(state, x)
-        rows.append(row)
-    return state, np.array(rows)
-
-
-def _repeated(lower: int, upper: int, step: Any, state: Any) -> Any:
-    for k in range(lower, upper):
-        state = step(k, state)
-    return state
-
-
-PLAIN = SimpleNamespace(scan=_scanned, fori_loop=_repeated)
+from tests.shared import PLAIN_LOOPS
 
 #: What is read of an array of three axes.
 VIEWS: list[Callable[[Any], Any]] = [
@@ -107,7 +90,10 @@ def run(steps: list[tuple[str, list[int]]], ways: Any, x: Any, w: Any) -> list[A
             if form == "loop":
                 a, b = ways.fori_loop(0, 1 + n % 4, lambda _, s, f=step: f(*s, w), (a, b))
             else:
-                row: Any = lambda s, y, f=step, k=k: (f(s[0] * y, s[1], w), s[k % 2])  # noqa: E731
+
+                def row(s: Any, y: Any, f: Any = step, k: int = k) -> Any:
+                    return f(s[0] * y, s[1], w), s[k % 2]
+
                 (a, b), rows = ways.scan(row, (a, b), w[n % 3])
                 found.append(rows[::-1])
             arrays += [a, b]
@@ -125,7 +111,7 @@ def test_starts_of_loops(attack: Any) -> None:
             steps = program(rng)
             x = rng.normal(size=(3, int(rng.choice([1, 2, 4, 40])), 3))
             w = rng.normal(size=(3, 3)) * 0.7
-            want = run(steps, PLAIN, x, w)
+            want = run(steps, PLAIN_LOOPS, x, w)
             got = sg.compile(lambda x, w, steps=steps: run(steps, sg, x, w))(x, w)
             for a, b in zip(got, want, strict=True):
                 np.testing.assert_allclose(a, b, 1e-11, 1e-11)
@@ -137,9 +123,10 @@ def test_starts_of_loops(attack: Any) -> None:
             slope = sg.grad(loss)(x, w)
             along = rng.normal(size=x.shape)
             # Sorted values cross: where a step is too long, a shorter one counts.
-            found = [
-                (loss(x + h * along, w, PLAIN) - loss(x - h * along, w, PLAIN)) / (2 * h)
+            slopes = [
+                (loss(x + h * along, w, PLAIN_LOOPS) - loss(x - h * along, w, PLAIN_LOOPS))
+                / (2 * h)
                 for h in (1e-6, 1e-7, 1e-8)
             ]
-            error = np.abs(np.array(found) - np.sum(slope * along)).min()
-            assert error <= 2e-4 * (1 + abs(found[0])), found
+            error = np.abs(np.array(slopes) - np.sum(slope * along)).min()
+            assert error <= 2e-4 * (1 + abs(slopes[0])), slopes

@@ -24,15 +24,7 @@ from ..base.fork_safety import cached_property
 from ..graph import Input, Node
 from ..op import Op, registry
 from ..trace import Traced, as_node
-from ._recognition import (
-    NUMBERS,
-    POWERS,
-    equals,
-    inverse_of,
-    number_of,
-    offset_of,
-    square_of,
-)
+from ._recognition import NUMBERS, POWERS, equals, inverse_of, number_of, offset_of, square_of
 
 Bound = dict[Node, Node]
 

@@ -229,14 +229,21 @@ def still_points(root: Node) -> Node | None:
     return None
 
 
-def unscaled(points: Node, moving: Collection[Node]) -> Node:
-    """Return an array of points without the factors and divisors in ``moving`` that all share."""
+def unscaled(points: Node, length: Node, moving: Collection[Node]) -> Node:
+    """Return an array of points without the factors and divisors in ``moving`` that all share.
+
+    Those are numbers; and, of all distances between the rows of an array, one for each column.
+    """
+    rows = length.shape[-1:] if length.shape[-2:] == points.shape[:1] * 2 else None
     x = points
     while x in moving and x.op.name in ("Multiply", "Divide"):
         scales = [y for y in x.operands if y in moving]
-        if len(scales) != 1 or len(scales[0].shape) >= len(x.shape):
+        if len(scales) != 1:
             break
-        [x] = [y for y in x.operands if y is not scales[0]]
+        [scale] = scales
+        if scale.shape and (rows is None or len(scale.shape) > 1 or scale.shape == rows):
+            break
+        [x] = [y for y in x.operands if y is not scale]
     return x
 
 

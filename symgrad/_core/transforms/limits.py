@@ -135,7 +135,7 @@ def _beyond(mark: Node, wrt: Collection[Node]) -> Any:
     """
     size, length, *slope = mark.operands
     r = viewed(length)
-    if (points := still_points(r)) is not None and not _come_apart(points, wrt):
+    if (points := still_points(r)) is not None and not _come_apart(points, r, wrt):
         return None
     if not slope:
         beyond = BEYOND_REST(Traced(size), Traced(length))
@@ -145,20 +145,22 @@ def _beyond(mark: Node, wrt: Collection[Node]) -> Any:
     return None if kink is None else np.logical_and(_is_zero(size), np.not_equal(Traced(kink), 0.0))
 
 
-def _come_apart(points: Node, wrt: Collection[Node]) -> bool:
+def _come_apart(points: Node, length: Node, wrt: Collection[Node]) -> bool:
     """Tell whether equal points may become different ones: by scales of all of them they do not."""
     moving = dependents(topological([points]), list(wrt))
-    return unscaled(points, moving) in moving
+    return unscaled(points, length, moving) in moving
 
 
 def _is_by_chance(length: Node) -> Any:
-    """Return where a length among points is not 0 for good: it would not be 0 of any others."""
-    r = viewed(length)
-    points = still_points(r)
+    """Return where a length among points is not 0 for good: it would not be 0 of any others.
+
+    The others are whole numbers, of which squares, products and their sums are exact.
+    """
+    points = still_points(viewed(length))
     assert points is not None
-    [others] = substitute([length], {points: cast(as_node(_generic_weights(points)), points.dtype)})
-    found: Any = Traced(others)
-    return found > np.sqrt(np.finfo(r.dtype).eps) * np.max(found, initial=0.0)
+    numbers: Any = np.reshape(Traced(Iota(dim_product(points.shape))), Traced(points).shape)
+    [found] = substitute([length], {points: cast(as_node(numbers), points.dtype)})
+    return np.not_equal(Traced(found), 0.0)
 
 
 def _again(node: Node, operands: Sequence[Node]) -> Node:
