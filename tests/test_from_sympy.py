@@ -7,6 +7,7 @@ References are SymPy's ``evalf`` with 30 digits and more, NumPy, and central dif
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import mpmath
@@ -595,6 +596,75 @@ def test_wide_sums(kind: str) -> None:
     np.testing.assert_allclose(sg.vmap(f)(a, a), plain(a, a), rtol=1e-12, atol=1e-13)
     slope = sg.grad(lambda u: np.sum(f(u, b)))(a)
     np.testing.assert_allclose(slope, plain(a + 1j * h, b).imag.sum(0) / h, rtol=1e-11, atol=1e-12)
+
+
+#: Exponents of each variable, what it is, and the share of the products that is there.
+POLYNOMIALS = {
+    "dense": ({x: range(9), y: range(9)}, 1.0),
+    "half of them": ({x: range(8), y: range(5), t: range(6)}, 0.5),
+    "gaps": ({x: (0, 2, 7, 11), y: (1, 2, 4, 8, 16), t: (0, 1, 5, 6)}, 1.0),
+    "no low powers": ({x: range(3, 12), y: range(2, 11)}, 0.9),
+    "of functions": ({sp.sin(x): range(9), sp.gamma(y + 1): range(9)}, 0.8),
+    "one variable": ({x: range(150)}, 0.9),
+    "sparse": ({x: range(40), y: range(40), t: range(40)}, 0.003),
+    "long": ({x: range(0, 900, 3)}, 1.0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("others", [False, True])
+@pytest.mark.parametrize("kind", POLYNOMIALS)
+def test_polynomials(kind: str, others: bool) -> None:
+    """Against exact rational numbers; in arrays, single precision, complex, and twice derived."""
+    exponents, share = POLYNOMIALS[kind]
+    rng = np.random.default_rng(5)
+    terms = [
+        sp.Rational(int(rng.integers(-50, 50)) or 3, int(rng.integers(1, 9)))
+        * sp.Mul(*(base**k for base, k in zip(exponents, row, strict=True)))
+        for row in product(*exponents.values())
+        if rng.random() < share
+    ]
+    assert len(terms) > 64
+    if others:
+        terms += [k * sp.exp(-((x - k) ** 2)) for k in range(70)] + [sp.sqrt(y + k) for k in (2, 3)]
+    formula = sp.Add(*terms)
+    names, place = [x, y, t], [sp.Rational(-7, 8), sp.Rational(5, 4), sp.Rational(1, 2)]
+
+    def exact(e: Any, at: Any) -> complex:
+        return complex(e.subs(dict(zip(names, at, strict=True))).evalf(30))
+
+    size = sum(abs(exact(term, place)) for term in formula.args)
+    f, at = sg.from_sympy(formula, names), [float(v) for v in place]
+    wanted = exact(formula, place).real
+    for g in (f, sg.compile(f)):
+        assert g(*at) == pytest.approx(wanted, abs=1e-14 * size)
+        assert g(*map(np.float32, at)).dtype == np.float32
+        assert g(*map(np.float32, at)) == pytest.approx(wanted, abs=1e-5 * size)
+    steps = 1e-13 * size * 900
+    gradient = sg.grad(f, argnums=(0, 1, 2))(*at)
+    for v, found in zip(names, gradient, strict=True):
+        assert found == pytest.approx(exact(formula.diff(v), place).real, abs=steps)
+    second = sg.grad(sg.grad(f))(*at)
+    assert second == pytest.approx(exact(formula.diff(x, 2), place).real, abs=1e3 * steps)
+    many = np.array([-0.875, 0.25])
+    rows = [exact(formula, (sp.Rational(v), *place[1:])).real for v in many]
+    np.testing.assert_allclose(f(many, *at[1:]), rows, rtol=0, atol=1e-13 * size)
+    np.testing.assert_allclose(
+        sg.grad(lambda u: np.sum(f(u, *at[1:])))(many)[0], gradient[0], rtol=0, atol=steps
+    )
+    if not others:
+        wanted = exact(formula, (sp.Rational(1, 2) + sp.I / 4, *place[1:]))
+        assert f(0.5 + 0.25j, *at[1:]) == pytest.approx(wanted, abs=1e-12 * size)
+
+
+def test_a_polynomial_in_thousands_of_terms_is_short() -> None:
+    z = sp.Symbol("z")
+    powers = product(range(7), repeat=4)
+    formula = sp.Add(*(sp.Mul(a + 1, x**a, y**b, t**c, z**d) for a, b, c, d in powers))
+    f = sg.from_sympy(formula, [x, y, t, z])
+    assert f(1.0, 1.0, 1.0, 1.0) == 28 * 7**3
+    assert f(0.0, 0.0, 0.0, 0.0) == 1.0
+    assert len(str(sg.value_and_grad(f).program(0.3, 0.7, 0.2, 0.1)).splitlines()) < 200
 
 
 def test_programs_of_wide_sums_do_not_grow() -> None:

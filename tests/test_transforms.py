@@ -482,6 +482,34 @@ def test_jacobian_of_a_long_function() -> None:
         np.testing.assert_allclose(forward(x), reverse(x), rtol=1e-9)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["auto", "forward"])
+def test_columns_of_which_little_is_left_are_written_out(mode: str) -> None:
+    """Ten pendulums: each of 110 formulas has two to four of 20 coordinates and speeds."""
+    n = 10
+
+    def forces(x: Any, np: Any = np) -> Any:
+        q, u = x[:n], x[n:]
+        matrix = [(n - max(i, j)) * np.cos(q[i] - q[j]) for i in range(n) for j in range(n)]
+        rest = [
+            -sum((n - max(i, j)) * u[j] ** 2 * np.sin(q[i] - q[j]) for j in range(n))
+            for i in range(n)
+        ]
+        return np.array(matrix + rest)
+
+    x = np.cos(np.arange(2.0 * n))
+    jacobian = sg.jacobian(forces, mode=mode)
+    wanted = np.zeros((n * n + n, 2 * n))
+    for k in range(2 * n):
+        step = np.zeros(2 * n, dtype=complex)
+        step[k] = 1e-20j
+        wanted[:, k] = forces(x + step).imag / 1e-20
+    np.testing.assert_allclose(jacobian(x), wanted, rtol=1e-13, atol=1e-14)
+    program = jacobian.program(x)
+    assert "diagembed" not in str(program)  # of all columns as a batch
+    assert len(program.steps) < 2000
+
+
 def enclosing(x: Any, which: str) -> Any:
     inner: dict[str, Any] = {
         "size": lambda t: t * x.shape[0],

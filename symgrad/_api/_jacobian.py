@@ -3,12 +3,14 @@
 A few columns are written out one by one: each is then pruned to what depends on its input
 element, as by hand, and a zero is a zero, not ``0*inf``. Many columns are one batched pass
 over the identity. So are the columns of a long function, whose program they would make long
-beyond what compiles in seconds. Where most entries of many columns are none, those that are some
-are computed by lanes and put among zeros.
+beyond what compiles in seconds, unless pruning leaves little of them: formulas of mechanics, whose
+numbers depend on two or three of twenty coordinates each. Where most entries of many columns are
+none, those that are some are computed by lanes and put among zeros.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +20,7 @@ from .._core.base.argument_checks import as_word
 from .._core.base.sizes import as_dim, as_size, dim_product, guard, hint, recording, same
 from .._core.graph import Literal, Node, topological, warn_user
 from .._core.ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
-from .._core.ops.regions import whole
+from .._core.ops.regions import slices, whole
 from .._core.rewrite import rewrite
 from .._core.trace import (
     Complex,
@@ -36,7 +38,7 @@ from .._core.transforms.reverse import pull_back
 from .._sparse import added_up, memory, places_throughout
 from ..errors import ArgumentError, OutOfMemoryError, SparsityWarning
 from ._argnums import Keys, positions_of
-from ._opening import Opened, enumerated, or_float_zero, widths_of
+from ._opening import Opened, enumerated, looped, or_float_zero, widths_of
 
 #: Up to this many columns or rows are written out one by one.
 UNROLL = 32
@@ -44,6 +46,13 @@ UNROLL = 32
 #: As long as those of all blocks together have at most this many elements, where an array counts
 #: as many as are unrolled.
 LONG, ARRAY = 4_096, 16
+
+#: Or as so many are left of which pruning leaves at most such a part: a vector of all columns
+#: computes a step of eight dense ones in the time of three or four scalar ones.
+PRUNED, LITTLE = 10_000, 0.6
+
+#: Kinds of ops that compute nothing.
+MOVING = ("view", "assemble")
 
 #: In a function of at most so many steps it is looked at how many entries are none.
 LANES = 2000
@@ -69,17 +78,20 @@ def jacobian_body(
     numbers, single = positions_of(argnums)
 
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
-        opened = Opened(function, args, kwargs, numbers, _top)
-        nodes, tree, leaves = collect(opened.result)
+        opened = Opened(function, args, kwargs, numbers, _top, loops=False)
+        written = collect(opened.result)[0]
+        nodes, tree, leaves = collect(looped(opened.result))
         heights = widths_of(tree, leaves)
         check_holomorphic(opened.widths, heights, holomorphic)
         if 2 not in (*opened.widths, *heights):
             check_density(name, function, nodes, opened.inputs)
+        before = dict(zip(nodes, written, strict=True))
         pairs = [(y, x) for y in _grouped(nodes, heights)
                  for x in _grouped(opened.inputs, opened.widths)]  # fmt: skip
         chosen = [part for y, x in pairs for part in _parts(y, x)]
-        most = LONG // max(len(chosen), 1)
-        flat = iter(opened.close([_block(y, x, mode, by_lanes, most) for y, x in chosen]))
+        share = max(len(chosen), 1)
+        made = [_block(y, before[y], x, mode, by_lanes, share) for y, x in chosen]
+        flat = iter(opened.close(made))
         blocks = [_joined(y, x, [next(flat) for _ in _parts(y, x)]) for y, x in pairs]
         width = len(opened.widths)
         rows = iter([opened.arranged(blocks[k * width : (k + 1) * width], single)
@@ -126,21 +138,75 @@ def _joined(y: tuple[Node, ...], x: tuple[Node, ...], blocks: list[Traced]) -> A
     return Complex.of(blocks[0], blocks[1] if len(y) == 2 else -blocks[1])
 
 
-def _block(y: Node, x: Node, mode: str, lanes: bool, most: int) -> Node:
-    """Return dy/dx with shape ``y.shape + x.shape``, of ``most`` elements if written out."""
-    y = or_float_zero(y, x.dtype)
+def _block(y: Node, written: Node, x: Node, mode: str, lanes: bool, share: int) -> Node:
+    """Return dy/dx with shape ``y.shape + x.shape``.
+
+    Parameters
+    ----------
+    y, written:
+        The result: with what Python has written out as loops and arrays, and as it stands.
+    x:
+        The input.
+    mode, lanes:
+        As of :func:`jacobian_body`.
+    share:
+        How many blocks there are: together they are as long as one alone may be.
+    """
+    y, written = or_float_zero(y, x.dtype), or_float_zero(written, x.dtype)
     if y.dtype.kind != "f":
         raise ArgumentError(f"the Jacobian of a result of type {y.dtype} is not defined")
     columns, rows = (hint(dim_product(n.shape)) for n in (x, y))
     if mode == "auto":
         mode = "forward" if columns <= rows or (columns <= UNROLL and rows > UNROLL) else "reverse"
     passes = columns if mode == "forward" else rows
-    few = passes == 1 or (passes <= UNROLL and passes * _length(y) <= most)
+    few = passes == 1 or (passes <= UNROLL and passes * _length(y) * share <= LONG)
+    if mode == "forward" and 1 < passes <= UNROLL:
+        pruned, form = min(((_pruned(n, x), n) for n in {y: 0, written: 0}), key=lambda one: one[0])
+        if few or (pruned * share <= PRUNED and pruned <= LITTLE * passes * _length(form)):
+            return _columns(form, x)
     if lanes and not few and (block := _by_lanes(y, x)) is not None:
         return block
     if mode == "forward":
         return _columns(y, x) if few else _forward(y, x)
     return _rows(y, x) if few else _reverse(y, x)
+
+
+def _pruned(y: Node, x: Node) -> int:
+    """Return how long the columns of ``dy/dx`` are, about: of each what depends on its element."""
+    order = topological([y])
+    parts, total = _parts_of(x, order), 0
+    sets = {part: sum(1 << int(k) for k in np.ravel(places)) for part, places in parts.items()}
+    for node in order:  # of each node the elements that it depends on, as bits
+        if node in sets:
+            continue
+        bits = 0
+        for operand in node.operands:
+            bits |= sets[operand]
+        if node.op.kind not in MOVING:
+            total += bits.bit_count() * hint(dim_product(node.shape))
+        sets[node] = bits
+    return total
+
+
+def _parts_of(x: Node, order: Sequence[Node]) -> dict[Node, np.ndarray]:
+    """Return ``x`` and views of its elements, with their flat indices; sizes are hints."""
+    sizes = [hint(d) for d in x.shape]
+    parts = {x: np.arange(math.prod(sizes)).reshape(sizes)}
+    for node in order:
+        if not node.operands or node.operands[0] not in parts:
+            continue
+        places = parts[node.operands[0]]
+        if node.op is SLICE:
+            region = tuple(
+                (hint(start), step, None if size is None else hint(size))
+                for start, step, size in node.params["region"]
+            )
+            parts[node] = places[slices(region)]
+        elif node.op is RESHAPE:
+            parts[node] = places.reshape([hint(d) for d in node.shape])
+        elif node.op is TRANSPOSE:
+            parts[node] = places.transpose(node.params["axes"])
+    return parts
 
 
 def _by_lanes(y: Node, x: Node) -> Node | None:
@@ -188,7 +254,12 @@ def _columns(y: Node, x: Node) -> Node:
     if not places:
         return _assembled([], [], (*y.shape, *x.shape), y)
     scalars = [fresh(as_node(_element(x, p)), "x") for p in places]
-    [out] = rewrite(substitute([y], {x: _from_elements(x, places, scalars)}))
+    [out] = rewrite(
+        substitute([y], {
+            part: _from_elements(part, [scalars[k] for k in np.ravel(indices)])
+            for part, indices in _parts_of(x, topological([y])).items()
+        })
+    )  # fmt: skip
     [out] = with_limits([out], scalars)
     parts, regions = [], []
     for place, scalar in zip(places, scalars, strict=True):
@@ -220,11 +291,13 @@ def _element(node: Node, place: tuple[int, ...]) -> Traced:
     return SLICE(Traced(node), region=_entry(place)) if place else Traced(node)
 
 
-def _from_elements(x: Node, places: list[tuple[int, ...]], scalars: Sequence[Node]) -> Node:
-    if not x.shape:
+def _from_elements(like: Node, scalars: Sequence[Node]) -> Node:
+    """Return an array of the shape of ``like``, which is known."""
+    if not like.shape:
         return scalars[0]
+    places = np.ndindex(*(hint(d) for d in like.shape))
     return as_node(
-        ASSEMBLE(*map(Traced, scalars), shape=x.shape, regions=tuple(map(_entry, places)),
+        ASSEMBLE(*map(Traced, scalars), shape=like.shape, regions=tuple(map(_entry, places)),
                  disjoint=True)
     )  # fmt: skip
 

@@ -22,7 +22,6 @@ from .._core.ops.np_common import is_traced
 from .._core.trace.formula import Form, Meaning, Tape, quotient
 from .._syntax._control import fori_loop
 from ..errors import ArgumentError, UnsupportedError
-from ..scipy import integrate
 from ._builder import INDEX, FormulaBuilder
 
 #: Tolerances of integrals, and most panels.
@@ -150,6 +149,8 @@ def _run_integral(lower: Any, upper: Any, *more: Any) -> Any:
 
 
 def _one_integral(body: Tape, lower: Any, upper: Any, values: Sequence[Any]) -> Any:
+    from ..scipy import integrate  # noqa: PLC0415 - takes longer to import than SymPy
+
     pairs = any(isinstance(s, complex) for s in body.slots) or any(map(np.iscomplexobj, values))
     found = integrate.quad(
         lambda x: body(x, *values)[0],
