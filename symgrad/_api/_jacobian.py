@@ -160,19 +160,32 @@ def _block(y: Node, written: Node, x: Node, mode: str, lanes: bool, share: int) 
         mode = "forward" if columns <= rows or (columns <= UNROLL and rows > UNROLL) else "reverse"
     passes = columns if mode == "forward" else rows
     few = passes == 1 or (passes <= UNROLL and passes * _length(y) * share <= LONG)
-    if mode == "forward" and 1 < passes <= UNROLL:
-        pruned, form = min(((_pruned(n, x), n) for n in {y: 0, written: 0}), key=lambda one: one[0])
-        if few or (pruned * share <= PRUNED and pruned <= LITTLE * passes * _length(form)):
-            return _columns(form, x)
+    if mode == "forward" and few:
+        return _columns(y, x)
+    if mode == "forward" and passes <= UNROLL:
+        # Written out, numbers that have become an array can depend on less than the array does.
+        for form in dict.fromkeys((y, written)):
+            if _little_is_left(form, x, share):
+                return _columns(form, x)
     if lanes and not few and (block := _by_lanes(y, x)) is not None:
         return block
     if mode == "forward":
-        return _columns(y, x) if few else _forward(y, x)
+        return _forward(y, x)
     return _rows(y, x) if few else _reverse(y, x)
 
 
+def _little_is_left(y: Node, x: Node, share: int) -> bool:
+    """Whether pruning leaves so little of the columns that they are written out."""
+    pruned = _pruned(y, x)
+    columns = hint(dim_product(x.shape))
+    return pruned * share <= PRUNED and pruned <= LITTLE * columns * _length(y)
+
+
 def _pruned(y: Node, x: Node) -> int:
-    """Return how long the columns of ``dy/dx`` are, about: of each what depends on its element."""
+    """Return how long the columns of ``dy/dx`` are, about: of each what depends on its element.
+
+    Counting ends beyond ``PRUNED``, at the number after it.
+    """
     order = topological([y])
     parts, total = _parts_of(x, order), 0
     sets = {part: sum(1 << int(k) for k in np.ravel(places)) for part, places in parts.items()}
@@ -184,6 +197,8 @@ def _pruned(y: Node, x: Node) -> int:
             bits |= sets[operand]
         if node.op.kind not in MOVING:
             total += bits.bit_count() * hint(dim_product(node.shape))
+            if total > PRUNED:
+                return PRUNED + 1
         sets[node] = bits
     return total
 
