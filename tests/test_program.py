@@ -191,13 +191,29 @@ def test_source_is_readable() -> None:
         f"    v5 = v2 * v4                                    {second}",
         f"    v6 = np.sum(v5, axis=0)                         {second}",
         f"    v7 = v6 / (n - 1)                               {second}",
-        f"    v8 = np.float64(2.0) / np.float64(m)            {second}",
+        "    v8 = np.float64(2.0) / np.float64(m)",
         f"    v9 = v7 + v8                                    {second}",
         "    return v9",
     ]
     source = program.source("loss")
     body = [x for x in source.splitlines() if '"""' not in x]
     assert body == lines
+
+
+def test_lines_are_of_the_function_that_is_read(tmp_path: Path) -> None:
+    """Steps of numbers and sizes alone are shared by all programs, with the line of the first."""
+    programs = []
+    for name in ("elsewhere.py", "here.py"):
+        names: dict[str, Any] = {}
+        exec(compile("def f(x):\n    return -x.sum()", name, "exec"), names)
+        programs.append(sg.grad(names["f"]).program(np.ones(3)))
+    other, program = programs
+    assert set(other.steps) & set(program.steps)
+    program.save(tmp_path / "program.symgrad")
+    saved = (tmp_path / "program.symgrad").read_text()
+    graph = sg.draw(program).dot
+    for text in (str(program), program.source(), saved, graph):
+        assert "elsewhere.py" not in text
 
 
 def test_source_runs_on_its_own_and_for_other_sizes() -> None:

@@ -102,8 +102,9 @@ class Block:
         for node in self.program.steps:
             if node not in self.kept or node.op.kind in PROJECTIONS:
                 continue
-            if node.where is not None and str(node.where) != line:
-                line = str(node.where)
+            own = self.program.line_text(node)
+            if own and own != line:
+                line = own
                 self.w.line(f"/* {line} */")
             if not isinstance(node.op, Bodied):
                 self.loops.fill(node)

@@ -136,6 +136,7 @@ class _Walk:
                 f"a derivation of {len(program.steps)} steps is too long to be read (at most "
                 f"{STEPS}): explain a part of the function, or print sg.formula(f, *args, wrt=0)"
             )
+        self.program = program
         self.steps = tuple(n for n in program.steps if n is output or _is_shown(n))
         self.output, self.wrt = output, wrt
         self.names: dict[Node, str] = {n: program.names[n] for n in inputs}
@@ -179,7 +180,7 @@ class _Walk:
         for node in self.steps:
             v = self.variable(node, 0)
             right = self.formula(node, v)
-            forward.append(Step(_equation(v, (), right), str(node.where or "")))
+            forward.append(Step(_equation(v, (), right), self.program.line_text(node)))
         if self.output not in self.steps:  # a constant, an argument or a part of one
             forward.append(Step(_equation(self.top, (), self.formula(self.output, self.top))))
         relevant = self.relevant()
@@ -232,7 +233,7 @@ class _Walk:
         total = simplified(total, self.patience)
         total = rename_bound(total, self.taken | {i.name for i in (*self.top.indices, *v.indices)})
         known[node] = (v, total)
-        where = str(readers[0].where or "") if len(readers) == 1 else ""
+        where = self.program.line_text(readers[0]) if len(readers) == 1 else ""
         return Step(_equation(self.top, (v,), total), where, tuple(paths))
 
     def path(

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple, TypeVar
 
+from .._core.graph import Where
 from ._graph_view import Link, Vertex, View, slope_label
 
 T = TypeVar("T")
@@ -76,18 +77,23 @@ def fold(view: View, limit: int = LIMIT) -> Folded:
 
 def _runs(steps: Sequence[int], view: View) -> Iterator[list[int]]:
     """Yield the steps by the user's function, each time that it is the turn of one."""
-
-    def place(k: int) -> object:
-        where = view.vertices[k].where
-        return where and (where.filename, where.function)
-
-    for _, run in groupby(steps, place):
+    where = _places(steps, view)
+    for _, run in groupby(steps, lambda k: (w := where[k]) and (w.filename, w.function)):
         yield list(run)
+
+
+def _places(steps: Sequence[int], view: View) -> dict[int, Where | None]:
+    """Return the line of each step; one that has none belongs to that of the step before."""
+    found: dict[int, Where | None] = {}
+    before = next((w for k in steps if (w := view.vertices[k].where)), None)
+    for k in steps:
+        before = found[k] = view.vertices[k].where or before
+    return found
 
 
 def _divided(run: Sequence[int], view: View) -> Iterator[list[int]]:
     """Yield the parts of a run: each begins at its first line, and comes from other lines."""
-    lines = [w.line if (w := view.vertices[k].where) else 0 for k in run]
+    lines = [w.line if w else 0 for w in _places(run, view).values()]
     part: list[int] = []
     before = lines[0]
     for k, line in zip(run, lines, strict=True):

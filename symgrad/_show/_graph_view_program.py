@@ -86,8 +86,8 @@ class _Picture:
         ]
         made = self._add(node, Vertex(
             "op", self._program.names[node], formula_text(node.op, texts, node.params),
-            node.op.name, shape_text(node.shape), _array(self._known.get(node)), where=node.where,
-            output=node in self._program.outputs,
+            node.op.name, shape_text(node.shape), _array(self._known.get(node)),
+            where=self._program.lines.get(node), output=node in self._program.outputs,
         ))  # fmt: skip
         for slot, (x, source) in enumerate(zip(node.operands, sources, strict=True)):
             if source is None:

@@ -129,7 +129,8 @@ def _fact(text: str, meaning: str, good: bool | None) -> str:
 
 def _code(c: Contents) -> str:
     names = c.program.names
-    used = {n.where.line for n in c.program.steps if n.where is not None}
+    lines = c.program.lines
+    used = {where.line for where in lines.values()}
     source = []
     for line in c.source:
         mark = f' data-line="{line.number}"' if line.number in used else ""
@@ -137,7 +138,7 @@ def _code(c: Contents) -> str:
         source.append(f"<li{mark}>{number}<span>{escape(line.text) or ' '}</span></li>")
     steps = []
     for node in c.program.steps:
-        mark = f' data-line="{node.where.line}"' if node.where is not None else ""
+        mark = f' data-line="{lines[node].line}"' if node in lines else ""
         operands = [Operand(names[x], x.shape, x.dtype) for x in node.operands]
         text = escape(f"{names[node]} = {formula_text(node.op, operands, node.params)}")
         kind = escape(type_text(node))

@@ -86,7 +86,7 @@ def _graph(program: Steps) -> dict[str, Any]:
     return {
         "inputs": [_input(n) for n in program.inputs],
         "leaves": [_leaf(n) for n in program.leaves],
-        "steps": [_step(n, _numbers(program, n.operands)) for n in program.steps],
+        "steps": [_step(n, program) for n in program.steps],
         "outputs": _numbers(program, program.outputs),
     }
 
@@ -128,15 +128,16 @@ def _leaf(node: Node) -> dict[str, Any]:
     raise DataError(f"a leaf of kind {node.op.name} cannot be saved")
 
 
-def _step(node: Node, operands: list[int]) -> dict[str, Any]:
+def _step(node: Node, program: Steps) -> dict[str, Any]:
+    operands = _numbers(program, node.operands)
     fields: dict[str, Any] = {"op": node.op.name, "operands": operands}
     if node.items:
         fields["params"] = {k: _param(v) for k, v in node.items}
     if not isinstance(node.op, Bodied):  # the others are no values themselves
         fields |= {"dtype": node.dtype.name, "shape": _shape(node)}
-    if node.where is not None:
-        name = os.path.basename(node.where.filename)
-        fields["line"] = [name, node.where.line, node.where.function]
+    where = program.lines.get(node)
+    if where is not None:
+        fields["line"] = [os.path.basename(where.filename), where.line, where.function]
     return fields
 
 

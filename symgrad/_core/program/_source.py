@@ -216,7 +216,7 @@ class _Writer:
     def steps(self) -> list[tuple[str, str]]:
         lines: list[tuple[str, str]] = []
         for node in self.program.steps:
-            where = str(node.where) if node.where else ""
+            where = self.program.line_text(node)
             if not isinstance(node.op, Bodied):
                 lines.append((f"{self.names[node]} = {self.right(node)}", where))
                 continue

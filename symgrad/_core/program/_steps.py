@@ -17,7 +17,7 @@ import sympy as sp
 from ...errors import TraceError
 from ..base.fork_safety import cached_property
 from ..base.sizes import evaluated
-from ..graph import Body, Constant, Input, Iota, Literal, Node, SizeOf, bodies, topological
+from ..graph import Body, Constant, Input, Iota, Literal, Node, SizeOf, Where, bodies, topological
 from ._kahn import kahn
 
 Source = tuple[int, int | None]  # (input, axis); axis None: the input is the size itself
@@ -92,6 +92,23 @@ class Steps:
                 if isinstance(dim, sp.Symbol):
                     found.setdefault(dim, (k, axis))
         return found
+
+    @cached_property
+    def lines(self) -> dict[Node, Where]:
+        """The user's lines that steps come of, as far as they are this program's.
+
+        A step that no input reaches is shared with all programs that have it, and has the line of
+        the first.
+        """
+        reached: set[Node] = set(self.inputs)
+        for node in self.steps:
+            if not reached.isdisjoint(node.operands):
+                reached.add(node)
+        return {n: n.where for n in self.steps if n in reached and n.where is not None}
+
+    def line_text(self, node: Node) -> str:
+        """Return the user's line that a step comes of, as text; empty if there is none."""
+        return str(self.lines.get(node, ""))
 
     def nested_steps(self) -> Iterator[Node]:
         """Yield the steps, and those of the bodies of loops and branches."""

@@ -26,7 +26,7 @@ def program_text(program: Steps) -> str:
     names = program.names
     heads = [f"{n.name}: {type_text(n)}" for n in program.inputs]
     rows = [
-        (f"{names[n]} = {step_text(n, names)}", type_text(n), str(n.where or ""))
+        (f"{names[n]} = {step_text(n, names)}", type_text(n), program.line_text(n))
         for n in program.steps
     ]
     wide = min(max((len(r[0]) for r in rows), default=0), WIDEST)
