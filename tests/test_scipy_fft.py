@@ -97,7 +97,7 @@ OTHERS: tuple[Callable[[Any], Any], ...] = (
     lambda x: np.fft.fftfreq(5, x[0]) + np.zeros(1),
     lambda x: scipy.fft.ifftshift(x),
     lambda x: rfft(x, scipy.fft.next_fast_len(2 * len(x), real=True)),
-    lambda x: scipy.fft.ifht(scipy.fft.fht(x, 0.1, 0.5), 0.1, 0.5, bias=0.1),
+    lambda x: scipy.fft.ifht(A=scipy.fft.fht(a=x, dln=0.1, mu=0.5), dln=0.1, mu=0.5, bias=0.1),
 )
 
 

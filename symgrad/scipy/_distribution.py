@@ -25,6 +25,7 @@ from .._core.base.fork_safety import cached_property
 from .._core.op import refuse
 from .._core.ops.np_common import as_array, is_traced
 from .._core.trace.namespace import holds
+from ._distribution_examples import shown
 from ._frozen_distributions import frozen
 
 _EULER = float(np.euler_gamma)
@@ -193,7 +194,9 @@ class Distribution:
         self.original, self.formulas, self.corner = original, formulas, corner
         self.inside, self.safe, self.ends, self.valid = inside, safe, ends, valid
         self.__name__ = original.name
-        self.__doc__ = original.__doc__
+        example = shown(self.__name__)
+        more = f"\n\nDerivatives\n-----------\n{example}" if example else ""
+        self.__doc__ = inspect.cleandoc(original.__doc__ or "") + more
         self.__module__ = "symgrad.scipy.stats"
 
     def __reduce__(self) -> str:

@@ -68,7 +68,13 @@ def require_pairs(x: Any, y: Any, axis: int) -> Any:
 
 @along("x", "y")
 def pearsonr(x: Any, y: Any, axis: int) -> PearsonRResult:
-    """Return the coefficient of correlation; nan where a sample is constant."""
+    """Return the coefficient of correlation; nan where a sample is constant.
+
+    Examples
+    --------
+    >>> sg.grad(lambda x: pearsonr(x, np.array([0.0, 1.0, 5.0])).statistic)(np.arange(3.0)).round(4)
+    array([ 0.0945, -0.189 ,  0.0945])
+    """
     count = require_pairs(x, y, axis)
     if count < 2:
         raise ValueError("`x` and `y` must have length at least 2.")
@@ -97,7 +103,13 @@ def spearmanr(
     a: Any, b: Any = None, axis: int | None = 0, nan_policy: str = "propagate",
     alternative: str = "two-sided",
 ) -> SignificanceResult:  # fmt: skip
-    """Correlation of the ranks of two samples, whose derivatives are zero."""
+    """Correlation of the ranks of two samples, whose derivatives are zero.
+
+    Examples
+    --------
+    >>> sg.compile(lambda x: spearmanr(x, x**2).statistic)(np.array([-1.0, 0.5, 3.0])).round(4)
+    np.float64(0.5)
+    """
     refuse_unless("spearmanr", "nan_policy", nan_policy, "propagate")
     refuse_unless("spearmanr", "alternative", alternative, "two-sided")
     if b is None or np.ndim(a) != 1 or np.ndim(b) != 1:
@@ -121,7 +133,13 @@ class LinregressResult(_Line):
 
 @along("x", "y")
 def linregress(x: Any, y: Any, axis: int) -> LinregressResult:
-    """Return the line of least squares through points."""
+    """Return the line of least squares through points.
+
+    Examples
+    --------
+    >>> sg.grad(lambda y: linregress(np.arange(3.0), y).slope)(np.array([0.0, 1.0, 3.0]))
+    array([-0.5,  0. ,  0.5])
+    """
     count, x, y = require_pairs(x, y, axis), doubles(x), doubles(y)
     if count < 3:
         raise ValueError("scipy.stats.linregress is traced for three points or more")
@@ -159,7 +177,13 @@ def _between(u: Any, v: Any, u_weights: Any, v_weights: Any) -> tuple[Any, Any]:
 def wasserstein_distance(
     u_values: Any, v_values: Any, u_weights: Any = None, v_weights: Any = None
 ) -> Any:
-    """Return the area between two distribution functions (Wasserstein's first distance)."""
+    """Return the area between two distribution functions (Wasserstein's first distance).
+
+    Examples
+    --------
+    >>> sg.grad(lambda u: wasserstein_distance(u, np.array([0.0, 1.0])))(np.array([2.0, 5.0]))
+    array([0.5, 0.5])
+    """
     steps, apart = _between(u_values, v_values, u_weights, v_weights)
     return np.sum(np.abs(apart) * steps)
 
@@ -168,7 +192,13 @@ def wasserstein_distance(
 def energy_distance(
     u_values: Any, v_values: Any, u_weights: Any = None, v_weights: Any = None
 ) -> Any:
-    """Return the energy distance of two distributions."""
+    """Return the energy distance of two distributions.
+
+    Examples
+    --------
+    >>> sg.grad(lambda u: energy_distance(u, np.array([0.0, 1.0])))(np.array([2.0, 5.0]))
+    array([0.375, 0.125])
+    """
     steps, apart = _between(u_values, v_values, u_weights, v_weights)
     return np.sqrt(2.0 * np.sum(apart * apart * steps))
 
@@ -192,20 +222,38 @@ def _likelihood(data: Any, logs: Any, exponent: Any, axis: int) -> Any:
 
 @replaces(scipy.stats.boxcox)
 def boxcox(x: Any, lmbda: Any = None, alpha: Any = None, optimizer: Any = None) -> Any:
-    """Return Box and Cox's transform, by a given exponent."""
+    """Return Box and Cox's transform, by a given exponent.
+
+    Examples
+    --------
+    >>> sg.grad(lambda power: boxcox(np.array([2.0]), power)[0])(1.0).round(4)
+    np.float64(0.3863)
+    """
     _given("boxcox", lmbda)
     return special.boxcox(floats(x), lmbda)
 
 
 @along("data")
 def boxcox_llf(data: Any, axis: int, lmb: Any) -> Any:
-    """Return the logarithm of the likelihood of an exponent of Box and Cox's transform."""
+    """Return the logarithm of the likelihood of an exponent of Box and Cox's transform.
+
+    Examples
+    --------
+    >>> sg.grad(lambda power: boxcox_llf(power, np.array([1.0, 2.0, 6.0])))(0.5).round(4)
+    np.float64(-0.7514)
+    """
     return _likelihood(special.boxcox(data, lmb), np.log(data), lmb - 1.0, axis)
 
 
 @replaces(scipy.stats.yeojohnson)
 def yeojohnson(x: Any, lmbda: Any = None) -> Any:
-    """Return Yeo and Johnson's transform, by a given exponent."""
+    """Return Yeo and Johnson's transform, by a given exponent.
+
+    Examples
+    --------
+    >>> sg.grad(lambda power: yeojohnson(np.array([2.0]), power)[0])(1.0).round(4)
+    np.float64(1.2958)
+    """
     _given("yeojohnson", lmbda)
     data = floats(x)
     up = data >= 0
@@ -215,7 +263,13 @@ def yeojohnson(x: Any, lmbda: Any = None) -> Any:
 
 @along("data")
 def yeojohnson_llf(data: Any, axis: int, lmb: Any) -> Any:
-    """Return the logarithm of the likelihood of an exponent of Yeo and Johnson's transform."""
+    """Return the logarithm of the likelihood of an exponent of Yeo and Johnson's transform.
+
+    Examples
+    --------
+    >>> sg.grad(lambda power: yeojohnson_llf(power, np.array([-1.0, 2.0, 6.0])))(0.5).round(4)
+    np.float64(0.3374)
+    """
     # Not by the sign and the absolute value, which have no derivative at 0.
     logs = np.log1p(np.maximum(data, 0.0)) - np.log1p(np.maximum(-data, 0.0))
     return _likelihood(yeojohnson(data, lmb), logs, lmb - 1.0, axis)

@@ -52,20 +52,38 @@ def _of_mean(x: Any, axis: int, wanted: Any) -> TtestResult:
 
 @along("a")
 def ttest_1samp(a: Any, axis: int, popmean: Any) -> TtestResult:
-    """Test whether the mean of a sample is a given one."""
+    """Test whether the mean of a sample is a given one.
+
+    Examples
+    --------
+    >>> sg.grad(lambda a: ttest_1samp(a, 0.0).statistic)(np.array([1.0, 3.0]))
+    array([ 1.5, -0.5])
+    """
     return _of_mean(a, axis, popmean)
 
 
 @along("a", "b")
 def ttest_rel(a: Any, b: Any, axis: int) -> TtestResult:
-    """Test whether pairs have a mean difference of 0."""
+    """Test whether pairs have a mean difference of 0.
+
+    Examples
+    --------
+    >>> sg.grad(lambda a: ttest_rel(a, np.zeros(2)).statistic)(np.array([1.0, 3.0]))
+    array([ 1.5, -0.5])
+    """
     require_pairs(a, b, axis)
     return _of_mean(a - b, axis, 0.0)
 
 
 @along("a", "b")
 def ttest_ind(a: Any, b: Any, axis: int, equal_var: bool) -> TtestResult:
-    """Test whether two samples have one mean, by Student's or by Welch's test."""
+    """Test whether two samples have one mean, by Student's or by Welch's test.
+
+    Examples
+    --------
+    >>> sg.grad(lambda a: ttest_ind(a, np.array([0.0, 1.0])).pvalue)(np.array([1.0, 3.0])).round(4)
+    array([-0.2656,  0.0241])
+    """
     m, n = 1.0 * a.shape[axis], 1.0 * b.shape[axis]
     freedom: Any
     if equal_var:
@@ -95,14 +113,26 @@ _POWERS = {
 
 @along("f_obs", "f_exp")
 def power_divergence(f_obs: Any, axis: int, f_exp: Any, ddof: Any, lambda_: Any) -> TestResult:
-    """Distance of observed frequencies from expected ones, of equal sums, or from their mean."""
+    """Distance of observed frequencies from expected ones, of equal sums, or from their mean.
+
+    Examples
+    --------
+    >>> sg.grad(lambda f: power_divergence(f).statistic)(np.array([4.0, 6.0]))
+    array([-0.44,  0.36])
+    """
     power = _POWERS[lambda_] if isinstance(lambda_, str) else 1.0 if lambda_ is None else lambda_
     return _distance(f_obs, axis, f_exp, ddof, power, True)
 
 
 @along("f_obs", "f_exp")
 def chisquare(f_obs: Any, axis: int, f_exp: Any, ddof: Any, sum_check: bool) -> TestResult:
-    """Pearson's distance of observed frequencies from expected ones, of equal sums."""
+    """Pearson's distance of observed frequencies from expected ones, of equal sums.
+
+    Examples
+    --------
+    >>> sg.grad(lambda f: chisquare(f).statistic)(np.array([4.0, 6.0]))
+    array([-0.44,  0.36])
+    """
     return _distance(f_obs, axis, f_exp, ddof, 1.0, sum_check)
 
 
@@ -138,7 +168,13 @@ def f_oneway(
     *samples: Any, axis: int = 0, equal_var: bool = True, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> TestResult:  # fmt: skip
-    """Analysis of variance: whether the means of samples differ."""
+    """Analysis of variance: whether the means of samples differ.
+
+    Examples
+    --------
+    >>> sg.grad(lambda a: f_oneway(a, np.array([0.0, 1.0])).statistic)(np.array([1.0, 3.0]))
+    array([ 2.64, -0.24])
+    """
     refuse_unless("f_oneway", "nan_policy", nan_policy, "propagate")
     if not equal_var:
         refuse_option("scipy.stats.f_oneway", "equal_var", equal_var, "Welch's formula")
@@ -167,14 +203,27 @@ def _of_squares(*squares: Any) -> TestResult:
 
 @along("x")
 def jarque_bera(x: Any, axis: int) -> TestResult:
-    """Whether skewness and kurtosis are those of normal samples."""
+    """Whether skewness and kurtosis are those of normal samples.
+
+    Examples
+    --------
+    >>> sg.grad(lambda x: jarque_bera(x).statistic)(np.array([1.0, 2.0, 6.0])).round(4)
+    array([ 0.1125, -0.1406,  0.0281])
+    """
     lean, bend = (f(x, axis, keepdims=True) for f in (skew, kurtosis))
     return _of_squares(x.shape[axis] / 6.0 * (lean**2 + bend**2 / 4.0))
 
 
 @along("a")
 def skewtest(a: Any, axis: int) -> TestResult:
-    """Whether the skewness is that of normal samples; nan for less than eight numbers."""
+    """Whether the skewness is that of normal samples; nan for less than eight numbers.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 12.0])
+    >>> sg.grad(lambda x: skewtest(x).pvalue)(x)[-1].round(4)
+    np.float64(-0.0762)
+    """
     n, lean = float(a.shape[axis]), skew(a, axis, keepdims=True)
     if n < 8:
         return _of_normal(math.nan * lean)
@@ -188,7 +237,14 @@ def skewtest(a: Any, axis: int) -> TestResult:
 
 @along("a")
 def kurtosistest(a: Any, axis: int) -> TestResult:
-    """Whether the kurtosis is that of normal samples; nan for less than five numbers."""
+    """Whether the kurtosis is that of normal samples; nan for less than five numbers.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 12.0])
+    >>> sg.grad(lambda x: kurtosistest(x).statistic)(x)[-1].round(4)
+    np.float64(0.3788)
+    """
     n, found = float(a.shape[axis]), kurtosis(a, axis, fisher=False, keepdims=True)
     if n < 5:
         return _of_normal(math.nan * found)
@@ -204,7 +260,14 @@ def kurtosistest(a: Any, axis: int) -> TestResult:
 
 @along("a")
 def normaltest(a: Any, axis: int) -> TestResult:
-    """Whether a sample is normal, by its skewness and its kurtosis."""
+    """Whether a sample is normal, by its skewness and its kurtosis.
+
+    Examples
+    --------
+    >>> x = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 12.0])
+    >>> sg.grad(lambda x: normaltest(x).pvalue)(x)[-1].round(4)
+    np.float64(-0.1419)
+    """
     tests = (f(a, axis, keepdims=True).statistic for f in (skewtest, kurtosistest))
     return _of_squares(*(z * z for z in tests))
 
@@ -217,7 +280,13 @@ def scoreatpercentile(
     a: Any, per: Any, limit: Any = (), interpolation_method: str = "fraction",
     axis: int | None = None,
 ) -> Any:  # fmt: skip
-    """Percentiles of a sample, as ``numpy.percentile``."""
+    """Percentiles of a sample, as ``numpy.percentile``.
+
+    Examples
+    --------
+    >>> sg.grad(lambda a: scoreatpercentile(a, 75))(np.array([1.0, 2.0, 6.0]))
+    array([0. , 0.5, 0.5])
+    """
     if limit:
         refuse_option("scipy.stats.scoreatpercentile", "limit", limit, "np.percentile(a[mask], q)")
     method = {"fraction": "linear"}.get(interpolation_method, interpolation_method)

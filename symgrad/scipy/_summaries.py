@@ -33,7 +33,13 @@ def varying(x: Any, axis: int | None) -> Any:
 
 @along("a")
 def moment(a: Any, axis: int, order: int, center: Any) -> Any:
-    """Return a moment about the mean, or about a center."""
+    """Return a moment about the mean, or about a center.
+
+    Examples
+    --------
+    >>> sg.grad(lambda a: moment(a, 2))(np.array([1.0, 2.0, 6.0])).round(4)
+    array([-1.3333, -0.6667,  2.    ])
+    """
     if not isinstance(order, int):
         refuse_option("scipy.stats.moment", "order", order, "a call for each order, a number")
     return _mean_power(_from_mean(a, axis) if center is None else a - center, axis, order)
@@ -41,7 +47,13 @@ def moment(a: Any, axis: int, order: int, center: Any) -> Any:
 
 @along("a")
 def skew(a: Any, axis: int, bias: bool) -> Any:
-    """Return the skewness."""
+    """Return the skewness.
+
+    Examples
+    --------
+    >>> sg.grad(skew)(np.array([1.0, 2.0, 6.0])).round(4)
+    array([ 0.1889, -0.2362,  0.0472])
+    """
     n, past = a.shape[axis], _from_mean(varying(a, axis), axis)
     found = _mean_power(past, axis, 3) / _mean_power(past, axis, 2) ** 1.5
     return found if bias or n <= 2 else found * (((n - 1.0) * n) ** 0.5 / (n - 2.0))
@@ -49,7 +61,13 @@ def skew(a: Any, axis: int, bias: bool) -> Any:
 
 @along("a")
 def kurtosis(a: Any, axis: int, fisher: bool, bias: bool) -> Any:
-    """Return the kurtosis, by Fisher's definition 0 of a normal distribution."""
+    """Return the kurtosis, by Fisher's definition 0 of a normal distribution.
+
+    Examples
+    --------
+    >>> sg.grad(kurtosis)(np.array([1.0, 2.0, 4.0, 9.0])).round(4)
+    array([ 0.0831,  0.0831, -0.2493,  0.0831])
+    """
     n, past = a.shape[axis], _from_mean(varying(a, axis), axis)
     found = _mean_power(past, axis, 4) / _mean_power(past, axis, 2) ** 2
     if not bias and n > 3:
@@ -62,7 +80,13 @@ def kurtosis(a: Any, axis: int, fisher: bool, bias: bool) -> Any:
 
 @along("a")
 def tmean(a: Any, axis: int) -> Any:
-    """Return the mean."""
+    """Return the mean.
+
+    Examples
+    --------
+    >>> sg.grad(tmean)(np.array([1.0, 3.0]))
+    array([0.5, 0.5])
+    """
     return np.mean(a, axis=axis, keepdims=True)
 
 
@@ -75,19 +99,37 @@ def _average(x: Any, axis: int, weights: Any) -> Any:
 
 @along("a", "weights")
 def gmean(a: Any, axis: int, weights: Any) -> Any:
-    """Return the geometric mean, weighted or not."""
+    """Return the geometric mean, weighted or not.
+
+    Examples
+    --------
+    >>> sg.grad(gmean)(np.array([1.0, 4.0]))
+    array([1.  , 0.25])
+    """
     return np.exp(_average(np.log(a), axis, weights))
 
 
 @along("a", "weights")
 def hmean(a: Any, axis: int, weights: Any) -> Any:
-    """Return the harmonic mean, weighted or not."""
+    """Return the harmonic mean, weighted or not.
+
+    Examples
+    --------
+    >>> sg.grad(hmean)(np.array([1.0, 3.0]))
+    array([1.125, 0.125])
+    """
     return 1.0 / _average(1.0 / a, axis, weights)
 
 
 @along("a", "weights")
 def pmean(a: Any, axis: int, p: float, weights: Any) -> Any:
-    """Return the power mean, weighted or not."""
+    """Return the power mean, weighted or not.
+
+    Examples
+    --------
+    >>> sg.grad(lambda a: pmean(a, 2))(np.array([1.0, 7.0]))
+    array([0.1, 0.7])
+    """
     if not issubclass(class_of(p), (int, float)):
         raise ValueError("Power mean only defined for exponent of type int or float.")
     if p == 0:
@@ -97,7 +139,13 @@ def pmean(a: Any, axis: int, p: float, weights: Any) -> Any:
 
 @along("a")
 def trim_mean(a: Any, axis: int, proportiontocut: float) -> Any:
-    """Return the mean of what is left when a share of the least and the greatest is cut off."""
+    """Return the mean of what is left when a share of the least and the greatest is cut off.
+
+    Examples
+    --------
+    >>> sg.grad(lambda a: trim_mean(a, 0.25))(np.array([9.0, 1.0, 2.0, 3.0]))
+    array([0. , 0. , 0.5, 0.5])
+    """
     count = a.shape[axis]
     cut = int(proportiontocut * count)
     if cut > count - cut:
@@ -111,7 +159,13 @@ def trim_mean(a: Any, axis: int, proportiontocut: float) -> Any:
 
 @along("a")
 def tvar(a: Any, axis: int, ddof: int) -> Any:
-    """Return the variance."""
+    """Return the variance.
+
+    Examples
+    --------
+    >>> sg.grad(tvar)(np.array([1.0, 2.0, 6.0]))
+    array([-2., -1.,  3.])
+    """
     return np.var(a, axis=axis, ddof=ddof, keepdims=True)
 
 
@@ -121,25 +175,49 @@ def _deviation(a: Any, axis: int, ddof: int) -> Any:
 
 @along("a")
 def tstd(a: Any, axis: int, ddof: int) -> Any:
-    """Return the standard deviation."""
+    """Return the standard deviation.
+
+    Examples
+    --------
+    >>> sg.grad(tstd)(np.array([1.0, 3.0])).round(4)
+    array([-0.7071,  0.7071])
+    """
     return _deviation(a, axis, ddof)
 
 
 @along("a")
 def sem(a: Any, axis: int, ddof: int) -> Any:
-    """Return the standard error of the mean."""
+    """Return the standard error of the mean.
+
+    Examples
+    --------
+    >>> sg.grad(sem)(np.array([1.0, 3.0]))
+    array([-0.5,  0.5])
+    """
     return _deviation(a, axis, ddof) / (1.0 * a.shape[axis]) ** 0.5
 
 
 @along("a")
 def variation(a: Any, axis: int, ddof: int) -> Any:
-    """Return the standard deviation over the mean."""
+    """Return the standard deviation over the mean.
+
+    Examples
+    --------
+    >>> sg.grad(variation)(np.array([1.0, 3.0]))
+    array([-0.375,  0.125])
+    """
     return _deviation(a, axis, ddof) / np.mean(a, axis=axis, keepdims=True)
 
 
 @along("a")
 def gstd(a: Any, axis: int, ddof: int) -> Any:
-    """Return the geometric standard deviation."""
+    """Return the geometric standard deviation.
+
+    Examples
+    --------
+    >>> sg.grad(gstd)(np.array([1.0, 4.0])).round(4)
+    array([-1.8845,  0.4711])
+    """
     return np.exp(_deviation(np.log(a), axis, ddof))
 
 
@@ -154,7 +232,13 @@ def _unit(name: str, scale: Any, normal: float) -> Any:
 
 @along("x")
 def iqr(x: Any, axis: int, rng: Any, scale: Any, interpolation: str) -> Any:
-    """Return the distance between two percentiles."""
+    """Return the distance between two percentiles.
+
+    Examples
+    --------
+    >>> sg.grad(iqr)(np.array([1.0, 2.0, 3.0, 5.0, 8.0]))
+    array([ 0., -1.,  0.,  1.,  0.])
+    """
     low, high = (
         np.percentile(x, q, axis=axis, method=interpolation, keepdims=True) for q in sorted(rng)
     )
@@ -163,7 +247,13 @@ def iqr(x: Any, axis: int, rng: Any, scale: Any, interpolation: str) -> Any:
 
 @along("x")
 def median_abs_deviation(x: Any, axis: int, center: Any, scale: Any) -> Any:
-    """Return the median distance from the median, or from another center."""
+    """Return the median distance from the median, or from another center.
+
+    Examples
+    --------
+    >>> sg.grad(median_abs_deviation)(np.array([1.0, 2.0, 6.0]))
+    array([-1.,  1.,  0.])
+    """
     middle = np.expand_dims((center or np.median)(x, axis=axis), axis)
     found = np.median(np.abs(x - middle), axis=axis, keepdims=True)
     return found / _unit("median_abs_deviation", scale, float(scipy.special.ndtri(0.75)))
@@ -176,7 +266,13 @@ def median_abs_deviation(x: Any, axis: int, center: Any, scale: Any) -> Any:
 def zmap(
     scores: Any, compare: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate"
 ) -> Any:
-    """Return scores less the mean of others, in units of their standard deviation."""
+    """Return scores less the mean of others, in units of their standard deviation.
+
+    Examples
+    --------
+    >>> sg.jacobian(lambda x: zmap(x, np.array([1.0, 5.0])))(np.array([2.5]))
+    array([[0.5]])
+    """
     refuse_unless("zmap", "nan_policy", nan_policy, "propagate")
     x = floats(compare)
     mean, spread = (
@@ -188,13 +284,25 @@ def zmap(
 
 @replaces(scipy.stats.zscore)
 def zscore(a: Any, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
-    """Return data less their mean, in units of their standard deviation."""
+    """Return data less their mean, in units of their standard deviation.
+
+    Examples
+    --------
+    >>> sg.grad(lambda a: zscore(a)[0])(np.array([1.0, 2.0, 6.0])).round(4)
+    array([ 0.1763, -0.2204,  0.0441])
+    """
     return zmap(a, varying(floats(a), axis), axis, ddof, nan_policy)
 
 
 @replaces(scipy.stats.gzscore)
 def gzscore(a: Any, *, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
-    """Return the scores of the data's logarithms."""
+    """Return the scores of the data's logarithms.
+
+    Examples
+    --------
+    >>> sg.grad(lambda a: gzscore(a)[0])(np.array([1.0, 2.0, 4.0])).round(4)
+    array([ 0.2945, -0.2945,  0.0736])
+    """
     return zscore(np.log(floats(a)), axis, ddof, nan_policy)
 
 
@@ -203,7 +311,13 @@ def gzscore(a: Any, *, axis: int | None = 0, ddof: int = 0, nan_policy: str = "p
 
 @along("pk", "qk")
 def entropy(pk: Any, axis: int, qk: Any, base: float | None) -> Any:
-    """Return the entropy of a distribution by its shares, or relative to that of ``qk``."""
+    """Return the entropy of a distribution by its shares, or relative to that of ``qk``.
+
+    Examples
+    --------
+    >>> sg.grad(lambda p: entropy(np.array([p, 1.0 - p])))(0.25).round(4)
+    np.float64(1.0986)
+    """
     given = [pk] if qk is None else np.broadcast_arrays(pk, qk)
     shares = [x / np.sum(x, axis=axis, keepdims=True) for x in given]
     terms = special.entr(*shares) if qk is None else special.rel_entr(*shares)
@@ -223,7 +337,13 @@ def _direction(samples: Any, axis: int, period: float) -> tuple[Any, Any]:
 
 @along("samples")
 def circmean(samples: Any, axis: int, high: float, low: float) -> Any:
-    """Return the mean of directions."""
+    """Return the mean of directions.
+
+    Examples
+    --------
+    >>> sg.grad(circmean)(np.array([0.1, 0.5]))
+    array([0.5, 0.5])
+    """
     period = high - low
     angle = np.arctan2(*_direction(samples, axis, period)) * (period / (2.0 * math.pi))
     return np.mod(angle - low, period) + low
@@ -231,13 +351,25 @@ def circmean(samples: Any, axis: int, high: float, low: float) -> Any:
 
 @along("samples")
 def circvar(samples: Any, axis: int, high: float, low: float) -> Any:
-    """Return the variance of directions."""
+    """Return the variance of directions.
+
+    Examples
+    --------
+    >>> sg.grad(circvar)(np.array([0.0, 1.0])).round(4)
+    array([-0.2397,  0.2397])
+    """
     return 1.0 - np.minimum(np.hypot(*_direction(samples, axis, high - low)), 1.0)
 
 
 @along("samples")
 def circstd(samples: Any, axis: int, high: float, low: float, normalize: bool) -> Any:
-    """Return the standard deviation of directions."""
+    """Return the standard deviation of directions.
+
+    Examples
+    --------
+    >>> sg.grad(circstd)(np.array([0.0, 1.0])).round(4)
+    array([-0.5345,  0.5345])
+    """
     length = np.minimum(np.hypot(*_direction(samples, axis, high - low)), 1.0)
     spread = np.sqrt(-2.0 * np.log(length))
     return spread if normalize else spread * ((high - low) / (2.0 * math.pi))
@@ -264,7 +396,13 @@ def _ranked(x: Any, method: str) -> Any:
 def rankdata(
     a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"
 ) -> Any:
-    """Return the ranks of data, always as floats; their derivative is zero."""
+    """Return the ranks of data, always as floats; their derivative is zero.
+
+    Examples
+    --------
+    >>> sg.compile(rankdata)(np.array([3.0, 1.0, 1.0]))
+    array([3. , 1.5, 1.5])
+    """
     if method not in ("average", "min", "max", "dense", "ordinal"):
         raise ValueError(f'unknown method "{method}"')
     refuse_unless("rankdata", "nan_policy", nan_policy, "propagate")

@@ -70,6 +70,109 @@ __all__ = [
     "rfftn",
 ]
 
+#: An example for the docstring of each function that is made here, with what it prints.
+_EXAMPLES = {
+    "fft": (
+        "sg.grad(lambda x: np.abs(fft(x)[1]) ** 2)(np.array([1.0, 0.0, 0.0]))",
+        "array([ 2., -1., -1.])",
+    ),
+    "ifft": ("sg.grad(lambda x: ifft(x)[0].real)(np.ones(4))", "array([0.25, 0.25, 0.25, 0.25])"),
+    "rfft": (
+        "sg.jacobian(lambda x: rfft(x).real)(np.ones(2))",
+        "array([[ 1.,  1.],\n       [ 1., -1.]])",
+    ),
+    "irfft": ("sg.jacobian(irfft)(np.ones(2))", "array([[ 0.5,  0.5],\n       [ 0.5, -0.5]])"),
+    "hfft": ("sg.jacobian(hfft)(np.ones(2))", "array([[ 1.,  1.],\n       [ 1., -1.]])"),
+    "ihfft": ("sg.grad(lambda x: ihfft(x)[0].real)(np.ones(4))", "array([0.25, 0.25, 0.25, 0.25])"),
+    "fft2": (
+        "sg.grad(lambda x: fft2(x)[1, 0].real)(np.ones((2, 2)))",
+        "array([[ 1.,  1.],\n       [-1., -1.]])",
+    ),
+    "ifft2": (
+        "sg.grad(lambda x: ifft2(x)[0, 1].real)(np.ones((2, 2)))",
+        "array([[ 0.25, -0.25],\n       [ 0.25, -0.25]])",
+    ),
+    "rfft2": (
+        "sg.grad(lambda x: rfft2(x)[1, 1].real)(np.ones((2, 2)))",
+        "array([[ 1., -1.],\n       [-1.,  1.]])",
+    ),
+    "irfft2": (
+        "sg.grad(lambda x: irfft2(x)[0, 1])(np.ones((2, 2)))",
+        "array([[ 0.25, -0.25],\n       [ 0.25, -0.25]])",
+    ),
+    "hfft2": (
+        "sg.grad(lambda x: hfft2(x)[0, 1])(np.ones((2, 2)))",
+        "array([[ 1., -1.],\n       [ 1., -1.]])",
+    ),
+    "ihfft2": (
+        "sg.grad(lambda x: ihfft2(x)[0, 1].real)(np.ones((2, 2)))",
+        "array([[ 0.25, -0.25],\n       [ 0.25, -0.25]])",
+    ),
+    "fftn": (
+        "sg.grad(lambda x: fftn(x, axes=0)[1, 0].real)(np.ones((2, 2)))",
+        "array([[ 1.,  0.],\n       [-1.,  0.]])",
+    ),
+    "ifftn": (
+        "sg.grad(lambda x: ifftn(x, axes=0)[0, 0].real)(np.ones((2, 2)))",
+        "array([[0.5, 0. ],\n       [0.5, 0. ]])",
+    ),
+    "rfftn": (
+        "sg.grad(lambda x: np.abs(rfftn(x)[0, 0]))(np.ones((2, 2)))",
+        "array([[1., 1.],\n       [1., 1.]])",
+    ),
+    "irfftn": (
+        "sg.grad(lambda x: irfftn(x, (2, 2))[0, 0])(np.ones((2, 2)))",
+        "array([[0.25, 0.25],\n       [0.25, 0.25]])",
+    ),
+    "hfftn": (
+        "sg.grad(lambda x: hfftn(x, axes=1)[0, 1])(np.ones((2, 2)))",
+        "array([[ 1., -1.],\n       [ 0.,  0.]])",
+    ),
+    "ihfftn": (
+        "sg.grad(lambda x: ihfftn(x, axes=1)[0, 0].real)(np.ones((2, 2)))",
+        "array([[0.5, 0.5],\n       [0. , 0. ]])",
+    ),
+    "dct": ("sg.grad(lambda x: dct(x)[1] ** 2)(np.array([1.0, 0.0]))", "array([ 4., -4.])"),
+    "idct": (
+        "sg.jacobian(idct)(np.ones(2)).round(4)",
+        "array([[ 0.25  ,  0.3536],\n       [ 0.25  , -0.3536]])",
+    ),
+    "dst": (
+        "sg.jacobian(lambda x: dst(x, type=1))(np.ones(2)).round(4)",
+        "array([[ 1.7321,  1.7321],\n       [ 1.7321, -1.7321]])",
+    ),
+    "idst": (
+        "sg.jacobian(lambda x: idst(x, type=1))(np.ones(2)).round(4)",
+        "array([[ 0.2887,  0.2887],\n       [ 0.2887, -0.2887]])",
+    ),
+    "dctn": (
+        "sg.grad(lambda x: dctn(x)[0, 1])(np.ones((2, 2))).round(4)",
+        "array([[ 2.8284, -2.8284],\n       [ 2.8284, -2.8284]])",
+    ),
+    "idctn": (
+        "sg.grad(lambda x: idctn(x)[0, 1])(np.ones((2, 2))).round(4)",
+        "array([[ 0.0625, -0.0884],\n       [ 0.0884, -0.125 ]])",
+    ),
+    "dstn": (
+        "sg.grad(lambda x: dstn(x, type=1)[0, 1])(np.ones((2, 2)))",
+        "array([[ 3., -3.],\n       [ 3., -3.]])",
+    ),
+    "idstn": (
+        "sg.grad(lambda x: idstn(x, type=1)[0, 1])(np.ones((2, 2))).round(4)",
+        "array([[ 0.0833, -0.0833],\n       [ 0.0833, -0.0833]])",
+    ),
+}
+
+
+def _documented(function: Function, name: str, summary: str) -> Function:
+    """Give a function its name, and a docstring with its example."""
+    call, result = _EXAMPLES[name]
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"{summary}, as ``scipy.fft.{name}``.\n\nExamples\n--------\n>>> {call}\n{result}\n"
+    )
+    return replaces(getattr(scipy.fft, name))(function)
+
 
 # ---------------------------------------------------------------- Fourier transforms
 
@@ -84,7 +187,7 @@ def _along_one(name: str) -> Function:
     ) -> Any:  # fmt: skip
         return transform(floats(x), n, axis, norm)
 
-    return _named(along, name, "along an axis")
+    return _documented(along, name, "Fourier transform along an axis")
 
 
 def _along_several(name: str, transform: Function, axes: Any = None) -> Function:
@@ -98,13 +201,8 @@ def _along_several(name: str, transform: Function, axes: Any = None) -> Function
         s, axes = _several(name, x, s, axes)
         return transform(x, s, axes, norm)
 
-    return _named(along, name, "along several axes" if standard is None else "of two axes")
-
-
-def _named(along: Function, name: str, where: str) -> Function:
-    along.__name__ = along.__qualname__ = name
-    along.__doc__ = f"Fourier transform {where}, as ``scipy.fft.{name}``."
-    return replaces(getattr(scipy.fft, name))(along)
+    where = "along several axes" if standard is None else "of two axes"
+    return _documented(along, name, f"Fourier transform {where}")
 
 
 def _several(name: str, x: Any, s: Any, axes: Any) -> tuple[Any, Any]:
@@ -293,10 +391,8 @@ def _waves(name: str, kind: str, inverse: bool) -> Function:
 
 
 def _named_wave(transform: Function, name: str, kind: str, inverse: bool) -> Function:
-    transform.__name__ = transform.__qualname__ = name
     which = f"{'Inverse transform' if inverse else 'Transform'} by {kind}"
-    transform.__doc__ = f"{which}, of types 1 to 4, as ``scipy.fft.{name}``."
-    return replaces(getattr(scipy.fft, name))(transform)
+    return _documented(transform, name, f"{which}, of types 1 to 4")
 
 
 dct, idct = _wave("dct", "cosines", False), _wave("idct", "cosines", True)
@@ -307,51 +403,89 @@ dstn, idstn = _waves("dstn", "sines", False), _waves("idstn", "sines", True)
 # ---------------------------------------------------------------- others
 
 
-def _hankel(name: str) -> Function:
-    original = getattr(scipy.fft, name)
-
-    def transform(a: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> Any:
-        if any(map(is_traced, (dln, mu, offset, bias))):
-            refuse(original, "dln, mu, offset and bias must be numbers; only the array is traced")
-        a = floats(a)
-        n = a.shape[-1]
-        steps = (np.arange(n) - (n - 1) / 2) * dln
-        before, after = np.exp(-bias * steps), np.exp(-bias * (steps + offset))
-        if name == "ifht":
-            before, after = 1 / after, 1 / before
-        # Between these factors it is a convolution around the ends, and turned round: what
-        # SciPy makes of one sample tells with what.
-        one = np.fft.rfft((original(np.eye(1, n)[0], dln, mu, offset, bias) / after)[::-1])
-        found = np.fft.irfft(np.fft.rfft(a * before) * (one / before[0]), n)
-        return (np.flip(found, -1) * after).astype(a.dtype)
-
-    transform.__name__ = transform.__qualname__ = name
-    transform.__doc__ = f"Hankel transform of an array, as ``scipy.fft.{name}``."
-    return replaces(original)(transform)
+def _hankel(original: Function, a: Any, dln: Any, mu: Any, offset: Any, bias: Any) -> Any:
+    if any(map(is_traced, (dln, mu, offset, bias))):
+        refuse(original, "dln, mu, offset and bias must be numbers; only the array is traced")
+    a = floats(a)
+    n = a.shape[-1]
+    steps = (np.arange(n) - (n - 1) / 2) * dln
+    before, after = np.exp(-bias * steps), np.exp(-bias * (steps + offset))
+    if original is scipy.fft.ifht:
+        before, after = 1 / after, 1 / before
+    # Between these factors it is a convolution around the ends, and turned round: what
+    # SciPy makes of one sample tells with what.
+    one = np.fft.rfft((original(np.eye(1, n)[0], dln, mu, offset, bias) / after)[::-1])
+    found = np.fft.irfft(np.fft.rfft(a * before) * (one / before[0]), n)
+    return (np.flip(found, -1) * after).astype(a.dtype)
 
 
-fht, ifht = map(_hankel, ("fht", "ifht"))
+@replaces(scipy.fft.fht)
+def fht(a: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> Any:
+    """Hankel transform of an array, as ``scipy.fft.fht``.
+
+    Examples
+    --------
+    >>> sg.grad(lambda a: fht(a, dln=0.5, mu=0.0)[0])(np.ones(3)).round(4)
+    array([ 0.9805, -0.129 ,  0.1485])
+    """
+    return _hankel(scipy.fft.fht, a, dln, mu, offset, bias)
+
+
+@replaces(scipy.fft.ifht)
+def ifht(A: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> Any:
+    """Inverse Hankel transform of an array, as ``scipy.fft.ifht``.
+
+    Examples
+    --------
+    >>> sg.grad(lambda A: ifht(A, dln=0.5, mu=0.0)[0])(np.ones(3)).round(4)
+    array([ 0.9805, -0.129 ,  0.1485])
+    """
+    return _hankel(scipy.fft.ifht, A, dln, mu, offset, bias)
 
 
 @replaces(scipy.fft.fftshift)
 def fftshift(x: Any, axes: Any = None) -> Any:
-    """Move the frequency zero to the middle, as ``scipy.fft.fftshift``."""
+    """Move the frequency zero to the middle, as ``scipy.fft.fftshift``.
+
+    Examples
+    --------
+    >>> sg.grad(lambda x: fftshift(x)[0] ** 2)(np.array([1.0, 2.0, 3.0]))
+    array([0., 0., 6.])
+    """
     return np.fft.fftshift(traced_numpy.asarray(x), axes)
 
 
 @replaces(scipy.fft.ifftshift)
 def ifftshift(x: Any, axes: Any = None) -> Any:
-    """Move the frequency zero to the beginning, as ``scipy.fft.ifftshift``."""
+    """Move the frequency zero to the beginning, as ``scipy.fft.ifftshift``.
+
+    Examples
+    --------
+    >>> sg.grad(lambda x: ifftshift(x)[0] ** 2)(np.array([1.0, 2.0, 3.0]))
+    array([0., 4., 0.])
+    """
     return np.fft.ifftshift(traced_numpy.asarray(x), axes)
 
 
 def next_fast_len(target: Any, real: bool = False) -> int:
-    """Length of at least ``target`` that is transformed fast, as ``scipy.fft.next_fast_len``."""
+    """Length of at least ``target`` that is transformed fast, as ``scipy.fft.next_fast_len``.
+
+    Examples
+    --------
+    >>> next_fast_len(13)
+    14
+    """
     return int(scipy.fft.next_fast_len(int(target), real))
 
 
 def prev_fast_len(target: Any, real: bool = False) -> int:
-    """Length of at most ``target`` that is transformed fast, as ``scipy.fft.prev_fast_len``."""
+    """Length of at most ``target`` that is transformed fast, as ``scipy.fft.prev_fast_len``.
+
+    Examples
+    --------
+    >>> prev_fast_len(13)
+    12
+    """
     return int(scipy.fft.prev_fast_len(int(target), real))
 
 

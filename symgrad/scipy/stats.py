@@ -35,6 +35,7 @@ from . import _more_distributions as _rarer  # noqa: F401 - its rows are among t
 from . import special as traced_special
 from ._coverage import reasons
 from ._distribution import only
+from ._distribution_examples import EXAMPLES, shown
 from ._distributions import DISTRIBUTIONS, LOG_ROOT_2PI
 from ._frozen_distributions import frozen
 from ._inference import (
@@ -120,6 +121,10 @@ class Multivariate:
         self.traced = {density: self._density, f"log{density}": self._log_density}
         self.__name__ = log.__name__.lstrip("_")
         self.__module__ = "symgrad.scipy.stats"
+        self.__doc__ = (
+            f"A distribution of vectors or matrices, as ``scipy.stats.{self.__name__}``.\n\n"
+            f"Traced are {density} and log{density}.\n\nExamples\n--------\n{shown(self.__name__)}"
+        )
 
     def __reduce__(self) -> str:
         return self.__name__
@@ -293,6 +298,12 @@ class gaussian_kde(metaclass=Standing, of=scipy.stats.gaussian_kde):  # noqa: N8
         ``"scott"``, ``"silverman"``, a number, or a function of the estimate.
     weights:
         Weights of the points, shape ``(n,)``.
+
+    Examples
+    --------
+    >>> estimate = lambda x: gaussian_kde(np.array([0.0, 1.0, 3.0])).logpdf(x)[0]
+    >>> sg.grad(estimate)(2.0).round(4)
+    np.float64(-0.2071)
     """
 
     def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
@@ -352,6 +363,9 @@ class gaussian_kde(metaclass=Standing, of=scipy.stats.gaussian_kde):  # noqa: N8
         ends = [special.ndtr((x - self.dataset[0]) / width) for x in (low, high)]
         return np.sum(self.weights * (ends[1] - ends[0]))
 
+
+#: Distributions are objects, in which doctest does not look: their examples.
+__test__ = {name: shown(name) for name in EXAMPLES}
 
 _names, __dir__ = offering(scipy.stats, globals(), reasons("stats"))
 
