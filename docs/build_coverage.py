@@ -8,6 +8,7 @@ namespaces for functions that are missing.
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -36,6 +37,8 @@ Every function of `numpy`, `numpy.linalg`, `numpy.fft` and of SciPy's modules, a
 - **writes**: assigns to its argument, an array made by `symgrad.numpy` or a copy of a traced one.
 - **passed**: takes no arrays that could be traced, and is NumPy's own.
 - **refused**: an error that says why.
+
+Click the counts of a module to see its names; the browser's search within the page opens those where it finds something.
 """  # noqa: E501
 
 _MADE = "makes an array from numbers and sizes; of traced values with symgrad.numpy"
@@ -141,7 +144,16 @@ def scipy_fates(module: str) -> dict[str, tuple[str, str]]:
 
 
 def section(inside: dict[str, tuple[str, str]]) -> Iterator[str]:
-    """Yield the lines on what becomes of the names of one module."""
+    """Yield the lines on what becomes of the names of one module, under their counts."""
+    counts = Counter(fate for fate, _ in inside.values())
+    kinds = ("differentiable", "without a derivative", "writes", "passed", "refused")
+    told = ", ".join(f"{counts[kind]} {kind}" for kind in kinds if counts[kind])
+    yield from ("<details>", f"<summary>{told}</summary>", "")
+    yield from _lists(inside)
+    yield from ("</details>", "")
+
+
+def _lists(inside: dict[str, tuple[str, str]]) -> Iterator[str]:
     for kind in ("differentiable", "without a derivative", "writes"):
         chosen = sorted(n for n, (f, _) in inside.items() if f == kind)
         if chosen:
@@ -162,6 +174,7 @@ SCIPY = """\
 ## SciPy
 
 Names of SciPy {version}. Those methods of distributions are differentiable that have a formula in terms of [the ops](ops.md): densities, and, where one is known, shares, quantiles, means, variances and entropies, by all parameters. Solvers are differentiated by the implicit function theorem.
+
 """  # noqa: E501
 
 

@@ -6,11 +6,12 @@ Run ``python docs/build_ops.py`` after a change to a record; tests/test_docs_ops
 from __future__ import annotations
 
 import ast
+import html
 import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -41,7 +42,7 @@ INTRO = """\
 
 <!-- Made by docs/build_ops.py from the registry; do not edit. -->
 
-Every NumPy and SciPy function that symgrad traces. `np` is `numpy`, `special` is `scipy.special`. Operators (`+`, `@`, `<`, `&`, `x[i]`) and methods (`x.sum()`, `x.T`) are the functions that they are in NumPy. An op without a function stands behind composites and rules.
+Every NumPy and SciPy function that symgrad traces. `np` is `numpy`, `special` is `scipy.special`. Operators (`+`, `@`, `<`, `&`, `x[i]`) and methods (`x.sum()`, `x.T`) are the functions that they are in NumPy. An op without a function stands behind composites and rules. Click a group to open its table; the browser's search within the page opens those where it finds something.
 
 - **value**: the mathematics, as SymPy prints it.
 - **derivative**: the rule in the op's record, by each real operand in turn, with `y` for the result of one operand and `z` for that of two. Reverse and forward mode both use it; the tests prove it against `sympy.diff` of the value.
@@ -50,10 +51,7 @@ Every NumPy and SciPy function that symgrad traces. `np` is `numpy`, `special` i
 """  # noqa: E501
 
 ARRAYS = """\
-All other NumPy functions reduce to these. The element formula is for arrays of sizes `n`, `m`, `p`; the adjoint names the ops that the reverse pass makes of it. `Slice` and `Assemble`, `Gather` and `Scatter`, `Diagonal` and `DiagEmbed` are each other's adjoints.
-
-| op | kind | as in | one element | adjoint | what it does |
-| --- | --- | --- | --- | --- | --- |"""  # noqa: E501
+All other NumPy functions reduce to these. The element formula is for arrays of sizes `n`, `m`, `p`; the adjoint names the ops that the reverse pass makes of it. `Slice` and `Assemble`, `Gather` and `Scatter`, `Diagonal` and `DiagEmbed` are each other's adjoints."""  # noqa: E501
 
 COMPOSITES = """\
 They make no node: a program shows the ops that they are made of."""
@@ -62,10 +60,7 @@ They make no node: a program shows the ops that they are made of."""
 MOST = 200
 
 REFUSED = """\
-These raise `UnsupportedError` with the reason. So does every function that is nowhere on this page.
-
-| functions | reason |
-| --- | --- |"""
+These raise `UnsupportedError` with the reason. So does every function that is nowhere on this page."""  # noqa: E501
 
 
 # ---------------------------------------------------------------- names
@@ -337,6 +332,14 @@ def refusals() -> dict[str, list[str]]:
 # ---------------------------------------------------------------- the page
 
 
+def folded(title: str, lines: Iterable[str], opened: bool = False) -> Iterator[str]:
+    """Yield lines under a title that opens them; searching the page does, too."""
+    title = re.sub(r"`(.*?)`", r"<code>\1</code>", html.escape(title, quote=False))
+    yield from (f"<details{' open' if opened else ''}>", f"<summary>{title}</summary>", "")
+    yield from lines
+    yield from ("", "</details>", "")
+
+
 def page() -> str:
     """Return the text of docs/ops.md."""
     home = owners()
@@ -346,27 +349,30 @@ def page() -> str:
         ops = [op for op in OPS.values() if op.kind == "map" and home.get(op.name) is module]
         if not ops:
             continue
-        lines += [f"### {heading(module)}", ""]
-        lines += ["| op | functions | value | derivative | ulps | notes |"]
-        lines += ["| --- | --- | --- | --- | ---: | --- |", *map(map_row, ops), ""]
+        table = ["| op | functions | value | derivative | ulps | notes |"]
+        table += ["| --- | --- | --- | --- | ---: | --- |", *map(map_row, ops)]
+        lines += folded(heading(module), table, opened=module is modules[0])
 
     rows = [array_row(op) for op in OPS.values() if op.kind != "map"]
-    lines += ["## Array ops", "", ARRAYS, *rows, ""]
+    lines += ["## Array ops", "", ARRAYS, ""]
+    table = ["| op | kind | as in | one element | adjoint | what it does |"]
+    table += ["| --- | --- | --- | --- | --- | --- |", *rows]
+    lines += folded("Reductions, products, views, gathers, routines, loops and branches", table)
     lines += ["## Functions written in others", "", COMPOSITES, ""]
     for module in modules:
         records = [c for c in registry.composites.values() if home[c.name] is module]
         if not records:
             continue
-        lines += [f"### {heading(module)}", "", "| functions | what it does | notes |"]
-        lines += ["| --- | --- | --- |"]
+        table = ["| functions | what it does | notes |", "| --- | --- | --- |"]
         for record in records:
             what = record.doc.rstrip(".").replace("``", "`")
             note = record.convention or ("" if record.differentiable else "no derivative")
-            lines.append(f"| {functions(record)} | {what} | {note} |")
-        lines.append("")
+            table.append(f"| {functions(record)} | {what} | {note} |")
+        lines += folded(heading(module), table)
 
     rows = [f"| {', '.join(names)} | {why} |" for why, names in refusals().items()]
-    lines += ["## Refused functions", "", REFUSED, *rows]
+    lines += ["## Refused functions", "", REFUSED, ""]
+    lines += folded("Functions and reasons", ["| functions | reason |", "| --- | --- |", *rows])
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
