@@ -195,7 +195,7 @@ class Distribution:
         self.inside, self.safe, self.ends, self.valid = inside, safe, ends, valid
         self.__name__ = original.name
         example = shown(self.__name__)
-        more = f"\n\nDerivatives\n-----------\n{example}" if example else ""
+        more = f"\n\nA derivative, by symgrad:\n\n{example}" if example else ""
         self.__doc__ = inspect.cleandoc(original.__doc__ or "") + more
         self.__module__ = "symgrad.scipy.stats"
 
