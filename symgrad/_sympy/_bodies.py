@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from .. import numpy as traced_numpy
 from .._api._at_values import jvp
@@ -179,9 +180,21 @@ def _derivative(builder: FormulaBuilder, e: Any, counts: Sequence[Any]) -> int:
             f"{e} is the derivative of a matrix: differentiate its elements, or the function by "
             "sg.jacobian"
         )
+    depends = next((a for a in builder.every_argument() if _moves(a, variable, e.expr)), None)
+    if depends is not None:
+        raise ArgumentError(
+            f"{e} is not known: {depends} is an argument; list the derivative among the arguments "
+            "as it stands there, or put its formula in its place with .subs"
+        )
     body, captured, _ = builder.body([variable], lambda b: _derivative(b, e, rest))
     place = builder.slot(variable)
     return builder.step(_run_derivative, place, *captured, static=(body, int(count)))
+
+
+def _moves(argument: Any, variable: Any, formula: Any) -> bool:
+    """Tell whether an argument in a formula depends on a variable, as ``q(t)`` does on t."""
+    applied = isinstance(argument, AppliedUndef | sp.Derivative) and argument != variable
+    return applied and bool(argument.has(variable)) and bool(formula.has(argument))
 
 
 def _run_derivative(x: Any, *more: Any) -> Any:

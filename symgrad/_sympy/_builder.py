@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
@@ -223,6 +223,10 @@ class FormulaBuilder(Builder):
     def refusal(self, e: Any) -> UnsupportedError:
         return UnsupportedError(reason(e))
 
+    def every_argument(self) -> Iterator[Any]:
+        """Yield the arguments that are expressions, those of the formulas around it too."""
+        yield from self.arguments
+
 
 def _is_constant(e: Any) -> bool:
     return isinstance(e, sp.Expr) and not isinstance(e, WHOLE) and not e.free_symbols
@@ -267,6 +271,11 @@ class _BodyBuilder(FormulaBuilder):
             self.order.append(self.captured[slot])
             self.whole.append(isinstance(e, WHOLE))
         return self.captured[slot]
+
+    def every_argument(self) -> Iterator[Any]:
+        """Yield the arguments that are expressions, those of the formulas around it too."""
+        yield from self.arguments
+        yield from self.outer.every_argument()
 
     def leaf(self, e: Any, mode: Any) -> int | None:
         found = self._argument_of_outer(e, mode)
