@@ -62,13 +62,14 @@ autosummary_context = {
         "testing",
     ],
     "shown": {name: reference_pages.shown(name) for name in reference_pages.INTERNAL},
+    "brief": {"Tensor": reference_pages.brief()},
     "constants": reference_pages.constants(),
 }
 
 # Every reference leads somewhere; tables of NumPy's, SciPy's and PyTorch's names have no pages.
 nitpicky = True
 nitpick_ignore_regex = [
-    ("py:obj", r"symgrad\.(numpy|scipy\.\w+|torch)\..*"),
+    ("py:obj", r"symgrad\.(numpy|scipy\.\w+|torch|Tensor)\..*"),
     ("py:(class|func)", r"(symgrad\.)?scipy\..*|linspace|randn?|manual_seed|set_default_dtype"),
 ]
 

@@ -12,6 +12,8 @@ from importlib import import_module
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 import symgrad
 
 #: Classes of results, which are returned and not made, and the modules that they are in.
@@ -51,8 +53,8 @@ INTERNAL = {
         "sympy taken types"
     ),
     "Program": (
-        "admit admits bind_sizes conditions constants fingerprint holds leaves names nested_steps "
-        "numbers of schedule sizes test"
+        "admit admits bind_sizes conditions constants fingerprint holds leaves line_text lines "
+        "names nested_steps numbers of schedule sizes test"
     ),
     "NLP": "",
     "TorchFunction": "",
@@ -73,6 +75,13 @@ def shown(name: str) -> list[tuple[str, str]]:
         called = isinstance(value, (classmethod, staticmethod, FunctionType))
         found.append(("method" if called else "attribute", member))
     return found
+
+
+def brief() -> list[str]:
+    """Return the methods of tensors that are functions of NumPy or PyTorch: one line says all."""
+    functions = {*dir(import_module("symgrad.torch")), *dir(np), *dir(np.ndarray)}
+    names = [name for kind, name in shown("Tensor") if kind == "method"]
+    return [name for name in names if name in functions or name.rstrip("_") in functions]
 
 
 def constants() -> dict[str, list[str]]:

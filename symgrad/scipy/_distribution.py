@@ -194,9 +194,10 @@ class Distribution:
         self.original, self.formulas, self.corner = original, formulas, corner
         self.inside, self.safe, self.ends, self.valid = inside, safe, ends, valid
         self.__name__ = original.name
+        summary, section, rest = inspect.cleandoc(original.__doc__ or "").partition("\n\nMethods\n")
         example = shown(self.__name__)
         more = f"\n\nA derivative, by symgrad:\n\n{example}" if example else ""
-        self.__doc__ = inspect.cleandoc(original.__doc__ or "") + more
+        self.__doc__ = f"{summary}{more.rstrip()}{section}{rest}"
         self.__module__ = "symgrad.scipy.stats"
 
     def __reduce__(self) -> str:
