@@ -260,6 +260,65 @@ def test_batches_and_single_precision() -> None:
     np.testing.assert_allclose(single, want[0], rtol=1e-5)
 
 
+@pytest.mark.parametrize("spectrum", SPECTRA)
+@pytest.mark.parametrize("squares", [
+    lambda v, b: (v.T @ b) ** 2,
+    lambda v, b: np.square(np.sum(v * b[:, None], axis=0)),
+    lambda v, b: np.abs(b @ v) ** 2,
+    lambda v, b: np.abs(b @ v.conj()) ** 2.0,
+    lambda v, b: np.einsum("ik,i->k", v, b) * (b @ v),
+])  # fmt: skip
+def test_squares_of_components(squares: Callable[[Any, Any], Any], spectrum: str) -> None:
+    b = np.array([1.0, -2.0, 0.5])
+
+    def f(a: Any) -> Any:
+        w, v = np.linalg.eigh(a)
+        return np.sum(np.exp(w) * squares(v, b))
+
+    def other(a: Any) -> Any:
+        w, v = np.linalg.eigh(a)
+        return b @ ((v * np.exp(w)) @ v.T) @ b
+
+    q, e = np.linalg.qr(rng.normal(size=(3, 3)))[0], symmetric(3)
+    a = np.eye(3) if spectrum == "equal" else (q * SPECTRA[spectrum]) @ q.T
+    np.testing.assert_allclose(sg.grad(f)(a), sg.grad(other)(a), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        sg.jvp(f, (a,), (e,))[1], sg.jvp(other, (a,), (e,))[1], rtol=1e-9, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        sg.hvp(f, (a,), (e,)), sg.hvp(other, (a,), (e,)), rtol=1e-7, atol=1e-9
+    )
+
+
+def test_probabilities_by_complex_vectors() -> None:
+    b = np.array([1.0, -2.0j, 0.5])
+
+    def f(a: Any) -> Any:
+        w, v = np.linalg.eigh(a)
+        return np.sum(np.exp(w) * np.abs(v.conj().T @ b) ** 2)
+
+    for a in (np.eye(3) + 0j, np.diag([1.0, 2.0, 2.0]) + 0j, hermitian(3)):
+        e, e2 = hermitian(3), hermitian(3)
+        first, second = of_spectrum(mp.exp, a, e), of_spectrum(mp.exp, a, e, e2)
+        want = (b.conj() @ first @ b).real
+        assert sg.jvp(f, (a,), (e,))[1] == pytest.approx(want, rel=1e-10)
+        assert np.sum(sg.grad(f)(a) * e).real == pytest.approx(want, rel=1e-10)
+        want = (b.conj() @ second @ b).real
+        assert np.sum(sg.hvp(f, (a,), (e,)) * e2).real == pytest.approx(want, rel=1e-7)
+
+
+def test_other_functions_of_components_have_no_derivative() -> None:
+    def f(a: Any) -> Any:
+        w, v = np.linalg.eigh(a)
+        return np.sum(np.exp(w) * np.cos(v.T @ np.ones(2)))
+
+    a = np.array([[2.0, 0.5], [0.5, 1.0]])
+    exact = [(f(a + h) - f(a - h)) / 2e-6 for h in (1e-6 * UNIT, 1e-6 * TURN)]
+    found = sg.grad(f)(a)
+    assert [np.trace(found), np.sum(found * TURN)] == pytest.approx(exact, rel=1e-8)
+    assert np.all(np.isnan(sg.grad(f)(UNIT)))
+
+
 # ---------------------------------------------------------------- what has no derivative
 
 

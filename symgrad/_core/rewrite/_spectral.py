@@ -45,6 +45,7 @@ from ..ops.np_common import iota
 from ..ops.singular import svd_parts
 from ..trace import Traced, as_node, partials
 from ._matcher import Way, equal_to
+from ._recognition import square_of
 
 OPS = registry.ops
 SYMMETRIC, SINGULAR, HERMITIAN = "Eigh", "SVD", "ComplexEigh"
@@ -388,8 +389,10 @@ class Analysis:
         base = self._base(node)
         if base is not None:
             return base
-        if not any(x in self.forms for x in node.operands):
+        if not any(x in self.forms for x in self.parts(node)):
             return None
+        if (squared := self._squared(node)) is not None:
+            return self._settled(self._squares(node, squared))
         given = [self._new(x) for x in node.operands]
         kind, name = node.op.kind, node.op.name
         if kind == "map":
@@ -402,6 +405,9 @@ class Analysis:
             found = self._view(node, given[0])
         else:
             raise Other
+        return self._settled(found)
+
+    def _settled(self, found: Form) -> Form:
         axes = self.settled(found.axes)
         terms = tuple(
             Term(t.sign, tuple(f._replace(axes=self.settled(f.axes)) for f in t.factors))
@@ -412,6 +418,26 @@ class Analysis:
         if len(terms) > MOST_TERMS or any(len(t.factors) > MOST_FACTORS for t in terms):
             raise Other
         return Form(axes, terms)
+
+    def is_function(self, node: Node) -> bool:
+        """Tell whether a node is known to be a function of the eigenvalues alone."""
+        form = self.forms.get(node)
+        return form is not None and form.function
+
+    def _squared(self, node: Node) -> tuple[Node, ...] | None:
+        """Return the sums over vectors of which a node is the square, or the sum of squares."""
+        parts = _squared(node)
+        return None if parts is None or all(map(self.is_function, parts)) else parts
+
+    def parts(self, node: Node) -> tuple[Node, ...]:
+        """Return what a node is made of, as its form has it."""
+        return self._squared(node) or node.operands
+
+    def _squares(self, node: Node, parts: Sequence[Node]) -> Form:
+        """Return the form of a sum of squares: each is a product of two that are summed apart."""
+        pairs = [(self._new(x), self._new(x)) for x in parts]
+        axes = self._aligned(node, [form for pair in pairs for form in pair])
+        return Form(axes, tuple(term for pair in pairs for term in _product(*pair)))
 
     def _base(self, node: Node) -> Form | None:
         """Return the form of values or vectors that are read from a decomposition."""
@@ -597,6 +623,19 @@ def _signed(terms: Iterable[Term], sign: float) -> tuple[Term, ...]:
     return tuple(t._replace(sign=sign * t.sign) for t in terms)
 
 
+def _squared(node: Node) -> tuple[Node, ...] | None:
+    """Return of what a node is the square, or the sum of squares; None if it is none.
+
+    The square of an absolute value is that of what it is of, of a complex one of both parts.
+    """
+    x = square_of(node)
+    while x is not None and x.op.name in ("Absolute", "Fabs"):
+        [x] = x.operands
+    if x is None:
+        return None
+    return x.operands if x.op.name == "Hypot" else (x,)
+
+
 def _product(a: Form, b: Form) -> tuple[Term, ...]:
     return tuple(Term(s.sign * t.sign, (*s.factors, *t.factors)) for s in a.terms for t in b.terms)
 
@@ -720,7 +759,7 @@ def _between(node: Node, analysis: Analysis) -> tuple[set[Node], list[Node]]:
     """Return the nodes with a form that a sum is made of, and what else they are made of."""
     inner: set[Node] = set()
     outer: dict[Node, None] = {}
-    stack = list(node.operands)
+    stack = list(analysis.parts(node))
     while stack:
         x = stack.pop()
         if x in analysis.decompositions:
@@ -728,7 +767,7 @@ def _between(node: Node, analysis: Analysis) -> tuple[set[Node], list[Node]]:
         elif x in analysis.forms:
             if x not in inner:
                 inner.add(x)
-                stack.extend(x.operands)
+                stack.extend(analysis.parts(x))
         else:
             outer[x] = None
     return inner, list(outer)
@@ -1287,7 +1326,7 @@ class _Functions:
         other = {self.label: second}
         for node, axes in self._data():
             value = Labelled.of(Traced(node), axes)
-            if node in self.analysis.behind and node not in self.analysis.forms:
+            if node in self.analysis.behind and not self.analysis.is_function(node):
                 # It may change as eigenvalues do, in a way of its own.
                 order = (*self.batch, self.label, second)
                 one = unit_like(mapped(np.subtract, self._x, self._x.renamed(other)).along(order))
@@ -1306,7 +1345,7 @@ class _Functions:
                 continue
             seen.add((node, axes))
             known = node in self.analysis.forms
-            if known and node.dtype.kind == "f":
+            if self.analysis.is_function(node) and node.dtype.kind == "f":
                 if node not in self.analysis.bases:
                     stack.extend(_down(node, axes))
             elif not known and node in self.analysis.behind and _plain(node):
