@@ -39,6 +39,8 @@ ARRAYS: dict[str, tuple[Callable[..., Any], tuple[float, float]]] = {
     "sqrt(sum(x**2)): x/r": (lambda x: np.sqrt(np.sum(x**2)), (-LARGEST, LARGEST)),
     "sqrt(2*d*d - 2*d*d): 0": (lambda x: np.sum(np.log((3 * x - x) / x)), (1.0, 1e3)),
     "hypot(x, y): x/r, y/r": (lambda x: np.hypot(x[0], x[1]), (-LARGEST, LARGEST)),
+    "abs(x)**2: 2*x": (lambda x: np.sum(np.abs(x) ** 2), (-LARGEST, LARGEST)),
+    "abs(x): sign(x)": (lambda x: np.sum(np.abs(x)), (-LARGEST, LARGEST)),
     "x/sqrt(sum(x**2)): (ct - u*sum(u*ct))/r": (
         lambda x: sg.grad(np.linalg.norm)(x)[0], (1.0, 1e8)),
     "sqrt(a@a + b@b - 2*a@b): 0 at 0": (
@@ -71,14 +73,15 @@ anything worse (tests/test_docs_rewrites.py). Where errors remain, both ways sha
 
 #: Rules whose gain is in second derivatives where a length is 0 (tests/test_lengths_at_zero.py).
 AT_ZERO = frozenset((
-    "hypot(x, y): x/r, y/r", "x/sqrt(sum(x**2)): (ct - u*sum(u*ct))/r",
-    "sqrt(a@a + b@b - 2*a@b): 0 at 0", "maximum(d2, 0): 1",
+    "hypot(x, y): x/r, y/r", "abs(x)**2: 2*x", "abs(x): sign(x)",
+    "x/sqrt(sum(x**2)): (ct - u*sum(u*ct))/r", "sqrt(a@a + b@b - 2*a@b): 0 at 0",
+    "maximum(d2, 0): 1",
 ))  # fmt: skip
 
 SHORT = """
 ## Shortcuts: derivatives of whole formulas
 
-Values are what they were, to the last bit; the errors are of first derivatives. Four rules of \
+Values are what they were, to the last bit; the errors are of first derivatives. Six rules of \
 lengths leave these as they are, and make second derivatives right where a length is 0.
 """
 

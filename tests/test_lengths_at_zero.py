@@ -392,3 +392,64 @@ def test_equal_points_are_told_among_many() -> None:
     for _ in range(4):
         f = sg.grad(f)
     assert np.isnan(f(np.float32(0)))
+
+
+#: Even functions of a number, with their second derivatives at 0.
+EVEN: list[tuple[Callable[[Any], Any], float]] = [
+    (np.cos, -1.0),
+    (lambda r: r**2, 2.0),
+    (lambda r: r * np.sin(r), 2.0),
+    (lambda r: (1 + r + r**2 / 3) * np.exp(-r), -1 / 3),
+    (lambda r: r + np.log1p(np.exp(-2 * r)), 1.0),
+    (lambda r: r**4, 0.0),
+]
+
+
+@pytest.mark.parametrize("size", [np.abs, np.fabs, abs])
+@pytest.mark.parametrize(("g", "second"), EVEN)
+def test_even_functions_of_absolute_values(
+    size: Callable[[Any], Any], g: Callable[[Any], Any], second: float
+) -> None:
+    f = lambda x: g(size(x))  # noqa: E731
+    along = lambda f: lambda x: sg.jvp(f, (x,), (1.0,))[1]  # noqa: E731
+    for way in (sg.grad(sg.grad(f)), along(along(f)), along(sg.grad(f)), sg.grad(along(f))):
+        assert way(0.0) == pytest.approx(second, abs=1e-12)
+        assert way(np.float32(0)) == pytest.approx(second, abs=1e-5)
+    assert sg.vmap(sg.grad(sg.grad(f)))(np.zeros(3))[1] == pytest.approx(second, abs=1e-12)
+    want = second * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    for way in WAYS:
+        found = way(lambda x: f(x[0] - x[1]))(np.ones(2))
+        np.testing.assert_allclose(found, want, atol=1e-12)
+        root = way(lambda x: g(np.sqrt(np.sum(size(x) ** 2))))(np.zeros(2))
+        np.testing.assert_allclose(root, second * np.eye(2), atol=1e-12)
+
+
+def test_kinks_of_absolute_values_have_second_derivatives_of_zero() -> None:
+    for f in (np.abs, lambda x: x * np.abs(x), lambda x: np.exp(-np.abs(x))):
+        assert sg.grad(sg.grad(f))(0.0) == 0.0
+        assert sg.jvp(lambda x, f=f: sg.jvp(f, (x,), (1.0,))[1], (0.0,), (1.0,))[1] == 0.0
+    assert np.isnan(sg.grad(sg.grad(sg.grad(sg.grad(lambda x: np.cos(np.abs(x))))))(0.0))
+
+
+@pytest.mark.parametrize("length", [
+    np.abs, lambda x: np.sqrt(x * x), lambda x: np.hypot(x, 0.0),
+])  # fmt: skip
+def test_functions_of_lengths_in_the_body_of_a_loop(length: Callable[[Any], Any]) -> None:
+    def step(c: Any) -> Any:
+        return length(c) * np.sin(length(c))
+
+    def turns(t: Any) -> Any:
+        return sg.fori_loop(0, 1, lambda i, c: step(c), t)
+
+    def scanned(t: Any) -> Any:
+        return sg.scan(lambda c, x: (c + x * step(t * x), 0.0), 0.0, np.ones(1))[0]
+
+    for f in (turns, scanned):
+        assert sg.grad(sg.grad(f))(0.0) == pytest.approx(2.0)
+        assert sg.jvp(sg.grad(f), (0.0,), (1.0,))[1] == pytest.approx(2.0)
+
+
+def test_lengths_of_one_part_by_forward_mode_twice() -> None:
+    """A step of the result's shape may have smaller operands: the limit has that shape, too."""
+    found = _forward(_forward(lambda x: np.cos(np.sqrt(x @ x))))(np.zeros(1))
+    np.testing.assert_allclose(found, [[-1.0]])

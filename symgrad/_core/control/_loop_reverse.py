@@ -30,7 +30,7 @@ from ..graph import (
     topological,
     viewed,
 )
-from ..op import Code, Cython, Libm, Scatter
+from ..op import Code, Cython, Libm, Limit, Scatter
 from ..rewrite import rewrite
 from ..trace import Traced, as_node, substitute
 from ..transforms.guards import Guard, Guarded, holds, narrowed, of_any, settled, without_tapes
@@ -493,7 +493,9 @@ def frontier(
         Values that are written down anyway.
     """
     # A loop that is itself gone through backwards is run again, for its own tapes.
-    again = {x.operands[0].operands for x in topological(outputs) if x.op.kind == "tape"}
+    order = topological(outputs)
+    again = {x.operands[0].operands for x in order if x.op.kind == "tape"}
+    moving = _along_lengths(order)
     found: dict[Node, None] = {}
     seen: set[Node] = set()
     stack = list(reversed(outputs))
@@ -505,12 +507,27 @@ def frontier(
         if (
             node in always
             or node in carried
-            or (node in known and (dear(node, again) or picked(node, carried)))
-        ):
+            or (node in known and node not in moving
+                and (dear(node, again) or picked(node, carried)))
+        ):  # fmt: skip
             found[node] = None
         else:
             stack.extend(reversed(node.operands))
     return list(found)
+
+
+def _along_lengths(order: Sequence[Node]) -> set[Node]:
+    """Return what the cotangents of lengths are made of that is itself made of these lengths.
+
+    Written down, it would be no function of them any more, and a further derivative at a length of
+    0 is that of the cotangent by the length.
+    """
+    found: set[Node] = set()
+    for x in order:
+        if Limit.of(x.op).of_lengths:
+            behind = topological([x.operands[0]])
+            found |= dependents(behind, [viewed(x.operands[-1])])
+    return found
 
 
 def picked(node: Node, carried: set[Input]) -> bool:

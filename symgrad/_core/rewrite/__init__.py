@@ -15,7 +15,15 @@ from ..op import registry
 from ._cancellation import IDENTITIES, INDEX, Identity
 from ._formulas import FORMULAS, SHORTCUTS, index, shortcuts
 from ._matcher import MOST, Index, Reduced, Shortcut, Way, between
-from ._recognition import POWERS, is_length, is_still, number_of, still_points, unscaled
+from ._recognition import (
+    ABSOLUTES,
+    POWERS,
+    is_length,
+    is_still,
+    number_of,
+    still_points,
+    unscaled,
+)
 from ._rules import ALIKE, RULES, Rule
 from ._spectral import spectral_ways
 

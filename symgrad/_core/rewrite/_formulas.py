@@ -23,7 +23,7 @@ from ..graph import Node
 from ..op import registry
 from ._matcher import Index, Reduced, Shortcut, Way
 from ._recognition import SUMS, is_sum_of_squares, number_of
-from ._reduction_formulas import DIRECTION, DISTANCES, HYPOT, LENGTH, REDUCED, STILL
+from ._reduction_formulas import ABSOLUTE, DIRECTION, DISTANCES, HYPOT, LENGTH, REDUCED, STILL
 
 OPS = registry.ops
 
@@ -235,6 +235,7 @@ _PLAIN: tuple[Shortcut | Reduced, ...] = (
     STILL,
     LENGTH,
     HYPOT,
+    *ABSOLUTE,
     DIRECTION,
     *DISTANCES,
     *FORMULAS,

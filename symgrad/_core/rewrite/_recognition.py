@@ -201,6 +201,10 @@ def is_divisor(node: Node) -> bool:
 _SQUARES = frozenset(("Square", "Multiply", "Reshape", "Broadcast", *POWERS))
 
 
+#: Lengths of one part: their second derivative at 0 is 0 by convention where there is none.
+ABSOLUTES = ("Absolute", "Fabs")
+
+
 def is_still(root: Node) -> bool:
     """Tell whether a length may be 0 for good: that of the difference of an array and itself."""
     return still_points(root) is not None

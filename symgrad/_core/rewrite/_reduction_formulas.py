@@ -13,6 +13,7 @@ from ..op import registry
 from ..trace import Traced
 from ._matcher import Reduced, Way, along, elementwise, over
 from ._recognition import (
+    ABSOLUTES,
     POWERS,
     VIEWS,
     at_least_zero,
@@ -100,6 +101,8 @@ def _length_of_array(node: Node, barred: Collection[Node]) -> Way | None:
         axes = tuple(range(x.ndim))
     else:
         return None
+    while x is not None and x.op.name in ABSOLUTES and x not in barred:
+        [x] = x.operands  # whose squares are the same
     if x is None or _is_scaled(x) or x.dtype != node.dtype:
         return None
 
@@ -176,6 +179,22 @@ def _length_of_two(node: Node, barred: Collection[Node]) -> Way:
     x, y = map(Traced, node.operands)
     r = Traced(node)
     return along(node, node.operands, lambda: (OPS["Cosine"](x, y, r), OPS["Cosine"](y, x, r)))
+
+
+def _size_of_one(node: Node, barred: Collection[Node]) -> Way | None:
+    """``abs(x)``, the length of one part."""
+    [x] = node.operands
+    if node.dtype.kind != "f" or x.dtype.kind != "f":
+        return None
+    return along(node, node.operands, lambda: (np.sign(Traced(x)),))
+
+
+def _square_of_size(node: Node, barred: Collection[Node]) -> Way | None:
+    """``abs(x)**2``, which is ``x**2``."""
+    size = square_of(node)
+    if size is None or size.op.name not in ABSOLUTES or size in barred:
+        return None
+    return elementwise(node, size.operands, lambda y, x: (2.0 * x,))
 
 
 def _root_of_distance(node: Node, barred: Collection[Node]) -> Way | None:
@@ -352,6 +371,12 @@ DIRECTION = Reduced(
 )  # fmt: skip
 #: Lengths of two parts.
 HYPOT = Reduced("hypot(x, y): x/r, y/r", _length_of_two, ("Hypot",))
+#: Lengths of one part.
+ABSOLUTE = (
+    Reduced("abs(x)**2: 2*x", _square_of_size, ("Square", "Multiply", *POWERS),
+            frozenset(ABSOLUTES)),
+    Reduced("abs(x): sign(x)", _size_of_one, ABSOLUTES),
+)  # fmt: skip
 #: Functions with an infinite derivative somewhere, of what is a number there for good.
 STILL = Reduced(
     "sqrt(2*d*d - 2*d*d): 0", _of_what_does_not_move,

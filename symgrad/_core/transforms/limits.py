@@ -20,7 +20,7 @@ from ..base.state import now
 from ..graph import Iota, Node, rebuilt, topological, viewed
 from ..op import Limit, Map
 from ..ops.lengths import AT_REST, AT_REST_AGAIN, BEYOND_REST, KINK
-from ..rewrite import is_still, still_points, unscaled
+from ..rewrite import ABSOLUTES, is_still, still_points, unscaled
 from ..trace import Traced, as_node, cast, fresh, substitute
 from .forward import pushed
 from .support import dependents
@@ -72,8 +72,11 @@ def with_limits(
         still = is_still(viewed(operands[-1]))
         slope, moving = _by_length(operands[0], operands[-1], still)
         rest = _rest(viewed(operands[-1]) in again, moving)
-        found = form(*map(Traced, operands), slope=slope, rest=rest, still=still)
-        return cast(as_node(found), node.dtype)
+        found = form(
+            *map(Traced, operands), slope=slope, rest=rest,
+            still=still or _is_absolute(operands[-1]),
+        )  # fmt: skip
+        return _in_place_of(node, found)
 
     lengths = _lengths_by_chance(limits)
     kinks = _kinks(outputs, chosen, lengths) if lengths else [None] * len(outputs)
@@ -170,9 +173,9 @@ def _again(node: Node, operands: Sequence[Node]) -> Node:
 
 
 def _lengths_by_chance(limits: Sequence[Node]) -> list[Node]:
-    """Return the lengths that are not 0 for good."""
+    """Return the lengths that are not 0 for good, and have kinks of nan."""
     lengths = dict.fromkeys(viewed(x.operands[-1]) for x in limits)
-    return [r for r in lengths if not is_still(r)]
+    return [r for r in lengths if not is_still(r) and not _is_absolute(r)]
 
 
 def _innermost(lengths: Iterable[Node]) -> list[Node]:
@@ -221,6 +224,16 @@ def _kinks(
     values = rebuilt(list(stand_ins), lambda x, xs: _again(x, xs) if x in limits else None)
     back = dict(zip(stand_ins.values(), values, strict=True))
     return [None if x is None else substitute([x], back)[0] for x in found]
+
+
+def _in_place_of(node: Node, value: Any) -> Node:
+    """Return a value in the shape and type of a node: its operands may be smaller."""
+    return cast(as_node(np.broadcast_to(value, Traced(node).shape)), node.dtype)
+
+
+def _is_absolute(length: Node) -> bool:
+    """Tell whether a length is an absolute value: at its kink all derivatives are 0."""
+    return viewed(length).op.name in ABSOLUTES
 
 
 def _is_zero(x: Node) -> Any:
@@ -283,7 +296,7 @@ def _with_turns(
             given[parts[x]] = np.where(counts, part(x), 0.0)
         for r in roots:
             given[factors[r]] = np.where(_is_zero(r), weight(r), 0.0)
-        found = {x: cast(as_node(value), x.dtype) for x, value in given.items()}
+        found = {x: _in_place_of(x, value) for x, value in given.items()}
         return [0.0 if x is None else Traced(*substitute([x], found)) for x in nodes]
 
     def of_its_length(turn: Node) -> Any:
@@ -329,7 +342,7 @@ def _rest(again: bool, slope: Any) -> Callable[[Any, Any], Any]:
 def _at_rest(turn: Node) -> Node:
     """Return ``x/r``, 0 with derivatives of 0 where r is 0."""
     u, _, size, _ = turn.operands
-    return cast(as_node(np.where(_is_zero(size), 0.0, Traced(u))), turn.dtype)
+    return _in_place_of(turn, np.where(_is_zero(size), 0.0, Traced(u)))
 
 
 def _undefined(turn: Node, asked: Any = True) -> Node:
@@ -337,10 +350,11 @@ def _undefined(turn: Node, asked: Any = True) -> Node:
 
     Where that is not ``asked`` for, nothing comes back from there: no guard passes a routine.
     """
-    undefined, still = Limit.of(turn.op).undefined, is_still(viewed(turn.operands[-1]))
+    length = turn.operands[-1]
+    undefined, still = Limit.of(turn.op).undefined, is_still(viewed(length)) or _is_absolute(length)
     assert undefined is not None
     found = np.where(asked, undefined(*map(Traced, turn.operands), still=still), 0.0)
-    return cast(as_node(found), turn.dtype)
+    return _in_place_of(turn, found)
 
 
 def _by_length(ct: Node, length: Node, still: bool) -> tuple[Any, Any]:

@@ -35,6 +35,11 @@ WRITTEN: dict[str, list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]]]
         (lambda x: np.arccos((x / 2 - x) / (x / 2)), ((2,),)),
     ],
     "hypot(x, y): x/r, y/r": [(np.hypot, ((2,), (2,)))],
+    "abs(x)**2: 2*x": [
+        (lambda x: np.abs(x) ** 2, ((2,),)),
+        (lambda x: np.fabs(x) * np.fabs(x), ((),)),
+    ],
+    "abs(x): sign(x)": [(np.abs, ((2,),)), (np.fabs, ((),))],
     "x/sqrt(sum(x**2)): (ct - u*sum(u*ct))/r": [
         (lambda x: (s := SCALE(x[0]) * x) / np.sqrt(np.sum(s * s)), ((2,),)),
     ],
