@@ -22,7 +22,8 @@ import pytest
 import symgrad as sg
 
 PACKAGE = """
-    import contextlib, math
+    import contextlib, decimal, marshal, math
+    import numba
     import numpy as np
     from math import exp
 
@@ -134,6 +135,62 @@ PACKAGE = """
     def asked(x):
         return x * 2 if hasattr(x, "is_integer") and not x.is_integer() else x * 3
 
+    def decimals(x):
+        try:
+            return float(decimal.Decimal(x)) * x
+        except (ArithmeticError, TypeError, ValueError):
+            return 5.0
+
+    def imported(x):
+        from datetime import timedelta
+        with contextlib.suppress(TypeError):
+            return timedelta(seconds=x).total_seconds()
+        return 5.0
+
+    def digits(x):
+        try:
+            return float.fromhex(float.hex(x)) * x
+        except Exception:
+            return 5.0
+
+    def marshalled(x):
+        try:
+            return marshal.loads(marshal.dumps(x)) * x
+        except ValueError:
+            return 5.0
+
+    def of_text(x):
+        try:
+            return float(str(x)) * x
+        except ValueError:
+            return 5.0
+
+    def entry(x):
+        return x * {"0.25": 3.0}.get(repr(x), 5.0)
+
+    @numba.vectorize
+    def square(x):
+        return x * x
+
+    def squared(x):
+        try:
+            return square(x)
+        except Exception:
+            return 5.0
+
+    class Log:
+        lines = []
+        def info(self, text, *args):
+            text = text.format(*args)
+            self.lines.append(text)
+
+    def logged(x):
+        Log().info("x is {}", x)
+        words = f"x is {x}"
+        if x > 100.0:
+            raise ValueError(words)
+        return 2 * x
+
     def future(x):
         import concurrent.futures
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -166,6 +223,8 @@ RIGHT = {
     "tabulated": (math.tan, lambda x: 1 + math.tan(x) ** 2),
     "whole": (lambda x: 2 * x, lambda x: 2.0),
     "asked": (lambda x: 2 * x, lambda x: 2.0),
+    "squared": (lambda x: x * x, lambda x: 2 * x),
+    "logged": (lambda x: 2 * x, lambda x: 2.0),
 }
 
 
@@ -193,10 +252,17 @@ def test_an_error_after_a_hidden_refusal_follows_from_it(package: ModuleType) ->
 
 @pytest.mark.usefixtures("no_kernels")
 @pytest.mark.quick
-@pytest.mark.parametrize("name", ["text", "future"])
+@pytest.mark.parametrize("name", ["text", "future", "decimals", "imported", "digits", "marshalled"])
 def test_what_cannot_be_adapted_is_refused(package: ModuleType, name: str) -> None:
     f = getattr(package, name)
     with pytest.raises(sg.errors.SymgradError):
+        sg.value_and_grad(lambda x: f(x))(0.25)
+
+
+@pytest.mark.parametrize("name", ["of_text", "entry"])
+def test_text_in_a_package_is_warned_of(package: ModuleType, name: str) -> None:
+    f = getattr(package, name)
+    with pytest.warns(sg.errors.CaptureWarning, match="text of a traced value"):
         sg.value_and_grad(lambda x: f(x))(0.25)
 
 

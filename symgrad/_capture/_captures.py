@@ -90,6 +90,9 @@ _TELLING = frozenset(
 #: Refusals of traced values that are assigned to arrays of numbers, or to parts of these.
 _INTO_NUMBERS = ("into a plain array", f"{NUMBERS} was asked")
 
+#: Refusals of conversions, which are made in adapted code alone: as it stands it goes another way.
+_CONVERTED = ("a number (", "its digits or memory (")
+
 _numbers = itertools.count(1)
 
 
@@ -268,15 +271,17 @@ class Captures:
 
     def _without_type_tests(self, error: Exception) -> bool:
         """Trace packages that decide by exact types as they stand; False if none was adapted."""
+        if isinstance(error, TraceError) and str(error).startswith(_CONVERTED):
+            return False
         asking, self._asking = self._asking, None
         if not asking or not self.way.packages & asking.keys():
             return False
         for package, where in asking.items():
             warn_user(
-                f"{package} decides by the exact type of a value, type(x) [{where}], which of a "
-                f"traced value is another; with {package} adapted to that, the function cannot be "
-                f"traced ({error}). Compare a result with the plain function's; isinstance(x, "
-                "kind) is answered as for the value",
+                f"{package} decides by the exact type of a value (type(x), or Decimal(x) and other "
+                f"code in C) [{where}], which of a traced value is another; with {package} adapted "
+                f"to that, the function cannot be traced ({error}). Compare a result with the "
+                "plain function's; isinstance(x, kind) is answered as for the value",
                 CaptureWarning,
             )
         self.take(self.way._replace(packages=self.way.packages - asking.keys()))

@@ -4,16 +4,18 @@ Nobody can answer ``type(x) is ndarray`` for a traced value but an adapted copy 
 which ``type`` is another (:mod:`symgrad._core.base.stand_in_types`). Packages are traced as they
 stand where that works, and such a test does not fail, it takes the other branch. So these functions
 are looked for beforehand, among those that the user's code names and those of their packages that
-they name.
+they name. So are those that give a value to code in C which looks at its type without asking it,
+and raises an error of its own: ``Decimal(x)``, ``timedelta(x)``, ``float.hex(x)``.
 """
 
 from __future__ import annotations
 
 import dis
+import itertools
 import sys
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from .._core.graph import Where
@@ -23,6 +25,14 @@ from ._versions import has_alias
 
 #: So many functions of a package are looked at for each that the user's code names.
 REACH = 1000
+
+#: What looks at types in C, by the modules that have it, and methods of ``float``.
+CONVERTING = {
+    "decimal": frozenset(("Decimal", "Context")),
+    "marshal": frozenset(("dump", "dumps")),
+    "datetime": frozenset(("timedelta",)),
+}
+OF_FLOAT = frozenset(vars(float)) - {"__new__", "__doc__", "__getattribute__", "fromhex"}
 
 #: Tests by the functions, with their classes, that were looked at, which are kept.
 _known: dict[tuple[int, int], tuple[Any, Any, dict[str, Where]]] = {}
@@ -104,7 +114,7 @@ def _looked_up(function: FunctionType, owner: type | None) -> dict[str, Where]:
         names = _names(code)
         held = [there[name] for name in names & there.keys()]
         held += [cell.cell_contents for cell in f.__closure__ or () if _is_full(cell)]
-        line = _decides(code)
+        line = _decides(code) or _converts(code, names, held)
         asks = asks or "isinstance" in names
         if aliased is None and any(has_alias(x, names) for x in held):
             aliased = package, Where(code.co_filename, code.co_firstlineno, code.co_name)
@@ -144,6 +154,32 @@ def _names(code: CodeType) -> frozenset[str]:
     """Return the names in code and in the functions that it defines."""
     inner = (c for c in code.co_consts if isinstance(c, CodeType))
     return frozenset(code.co_names).union(*map(_names, inner))
+
+
+def _converts(code: CodeType, names: AbstractSet[str], held: Iterable[Any]) -> int | None:
+    """Return the first line of code that names a conversion in C; None if there is none."""
+    homes = names | {x.__name__ for x in held if isinstance(x, ModuleType)}
+    named = any(home in homes and names & own for home, own in CONVERTING.items())
+    named = named or any(
+        getattr(x, "__name__", None) in CONVERTING.get(str(getattr(x, "__module__", None)), ())
+        for x in held if isinstance(x, (type, BuiltinFunctionType))
+    )  # fmt: skip
+    return code.co_firstlineno if named or _by_float(code) else None
+
+
+@once_a_code
+def _by_float(code: CodeType) -> bool:
+    """Tell whether code, or a function that it defines, takes a method from ``float`` itself."""
+    if any(isinstance(inner, CodeType) and _by_float(inner) for inner in code.co_consts):
+        return True
+    if "float" not in code.co_names or OF_FLOAT.isdisjoint(code.co_names):
+        return False
+    steps = [s for s in dis.get_instructions(code) if s.opname not in _PASSED]
+    return any(
+        a.opname in ("LOAD_GLOBAL", "LOAD_NAME") and a.argval == "float"
+        and b.opname in ("LOAD_ATTR", "LOAD_METHOD") and b.argval in OF_FLOAT
+        for a, b in itertools.pairwise(steps)
+    )  # fmt: skip
 
 
 _TEXT = ("FORMAT_", "CONVERT_VALUE", "BUILD_STRING")

@@ -24,8 +24,8 @@ import numpy as np
 from ...errors import TraceError
 
 #: Modules that see a stand-in as it is. A sparse matrix hands arrays to C, and leaves what it does
-#: not know to try for itself.
-_SEEING = ("symgrad.", "scipy.sparse.")
+#: not know to try for itself; Numba's universal functions leave it to ``__array_ufunc__``.
+_SEEING = ("symgrad.", "scipy.sparse.", "numba.np.ufunc.")
 
 #: Modules whose questions about a class are questions about its objects: Python's abstract ones.
 _ABSTRACT = ("collections.abc", "_collections_abc", "typing", "typing_extensions")

@@ -91,12 +91,27 @@ def only_shown() -> bool | None:
             in_an_error = frame.f_code.co_name.startswith(ERROR)  # a way that ends in one
             if name == logging.__file__ or name.startswith(FOLDER) or in_an_error:
                 return True
-            if _PACKAGES in name:  # a logger's, perhaps
-                return None
+            if _PACKAGES in name:
+                return None if _may_show(frame) else False
             if not name.startswith(_STANDARD):
                 return _is_shown(_expressions(frame))
         frame = frame.f_back
     return None
+
+
+def _may_show(frame: FrameType) -> bool:
+    """Tell whether text that a package makes may be only shown: by itself, or by who calls it.
+
+    A logger of a package makes text, and whoever calls the logger shows it.
+    """
+    if _is_shown(_expressions(frame)) is not False:
+        return True
+    outer = frame.f_back
+    while outer is not None and not outer.f_code.co_filename.startswith(FOLDER):
+        if _is_shown(_expressions(outer)):
+            return True
+        outer = outer.f_back
+    return False
 
 
 def shown_by_percent() -> bool:
@@ -130,8 +145,27 @@ def _is_shown(around: Sequence[ast.AST]) -> bool | None:
         if name in SHOWING:
             return True
         if name not in MAKING and not isinstance(node, _PASSING):
-            return False
+            return isinstance(node, ast.Assign) and _is_shown_later(node, around)
     return None
+
+
+def _is_shown_later(node: ast.Assign, around: Sequence[ast.AST]) -> bool:
+    """Tell whether a name is given to text that is shown or raised, wherever the name is read."""
+    function = next((x for x in around if isinstance(x, ast.FunctionDef)), None)
+    if function is None or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        return False
+    name, shown = node.targets[0].id, set[ast.AST]()
+    for x in ast.walk(function):
+        called = x.func if isinstance(x, ast.Call) else None
+        if isinstance(x, ast.Raise) or (
+            getattr(called, "attr", getattr(called, "id", None)) in SHOWING
+        ):
+            shown.update(ast.walk(x))
+    reads = [
+        x for x in ast.walk(function)
+        if isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Load)
+    ]  # fmt: skip
+    return bool(reads) and shown.issuperset(reads)
 
 
 @lru_cache(maxsize=8)
