@@ -21,6 +21,7 @@ from symgrad.errors import (
     TraceError,
     UnsupportedError,
 )
+from tests.shared import PLAIN_LOOPS
 
 Array = np.ndarray[Any, Any]
 
@@ -632,6 +633,39 @@ def test_elements_before_a_loop_of_which_some_do_not_count() -> None:
         return np.sum(sg.fori_loop(0, 3, lambda i, c: np.where(x > 0, c + s, c + x), 0.0 * x))
 
     np.testing.assert_allclose(sg.grad(f)(np.array([0.0, 4.0])), [3.0, 0.75])
+
+
+def _rows_of_two_uses(v: Any, loops: Any = sg) -> Any:
+    """The last row is not used: its cotangent does not count."""
+    v = np.sin(v) + v
+    return loops.scan(lambda s, y: (0.9 * s + y, s * s), np.zeros(v.shape[1:]), v)[1]
+
+
+def _rows_that_branches_use(v: Any, loops: Any = sg) -> Any:
+    v = np.sqrt(v)
+
+    def step(s: Any, y: Any) -> Any:
+        small = s.ravel()[0] < 2
+        return loops.cond(small, lambda s, y: s + y, lambda s, y: s, s, y), s * s
+
+    return loops.scan(step, np.ones(v.shape[1:]), v)[1]
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("f", [_rows_of_two_uses, _rows_that_branches_use])
+@pytest.mark.parametrize("shape", [(3, 3, 3), (4, 3, 2), (2, 3, 1), (5, 1, 1), (2, 2, 2, 2)])
+def test_rows_of_several_axes_of_which_some_do_not_count(f: Any, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    x, along = rng.uniform(0.2, 1.0, shape), rng.normal(size=shape)
+    ends = [np.sum(f(x + h * along, PLAIN_LOOPS)) for h in (1e-6, -1e-6)]
+    slope = pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-7)
+    gradient = sg.grad(lambda x: np.sum(f(x)))
+    assert gradient(x).shape == shape
+    assert np.sum(gradient(x) * along) == slope
+    both = np.stack([x, x[::-1]])
+    each = sg.grad(lambda x: np.sum(sg.vmap(f)(x)))(both)
+    np.testing.assert_allclose(each, [gradient(x), gradient(x[::-1])], rtol=1e-13)
+    np.testing.assert_allclose(sg.vmap(gradient)(both), each, rtol=1e-13)
 
 
 def _written_twice(v: Any, t: Any) -> Any:

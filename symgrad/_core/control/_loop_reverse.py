@@ -276,7 +276,10 @@ class Backward:
         counts |= {x: as_node(np.not_equal(number, 0.0)) for x, number in often.items()}
         for k, x in enumerate(each, count + len(stacked)):
             of_steps = project(back, k, kinds.get(x, "result"))
-            counts[x] = of_steps if x in outer else as_node(np.any(Traced(of_steps), axis=0))
+            if x in outer:
+                counts[x] = _of_elements(of_steps, outer[x])
+            else:
+                counts[x] = as_node(np.any(Traced(of_steps), axis=0))
         if (ran := self._ran()) is not None:
             ended = pick(loop.carried, self.last)  # their cotangents are there without a step
             counts = {**{x: ran for x in slopes if x not in ended}, **counts}
@@ -401,6 +404,18 @@ def sent(ct: Node, around: Guard, own: Guard) -> Guarded:
     """
     value = ct if ct.op.kind == "tape" else settled(Guarded(ct, around, not around))
     return Guarded(value, narrowed(around, own) or ())
+
+
+def _of_elements(of_steps: Node, like: Node) -> Node:
+    """Return where elements count, if that is known of each or of the step that reads it.
+
+    A truth value for each step has the first axis of what the steps read, not the last.
+    """
+    more = len(like.shape) - len(of_steps.shape)
+    if not more or of_steps.op.kind == "tape":
+        return of_steps
+    spread = Traced(of_steps)[(slice(None), *[None] * more)]
+    return as_node(np.broadcast_to(spread, tuple(map(as_size, like.shape))))
 
 
 def times_read(slope: Node, guard: Guard) -> Node | None:
