@@ -13,6 +13,7 @@ from ..base.sizes import Size, as_dim, guard, hint, under
 from ..base.state import now
 from ..op import composite, refuse
 from .complex_order import as_complex_type
+from .logic import STOP_GRADIENT
 from .np_common import (
     as_array,
     as_float,
@@ -161,7 +162,7 @@ def count_below(a: Any, v: Any, side: str) -> Any:
             below = below | (value == v) | (v != v)
         low = np.where(open_ & below, middle + 1, low)
         high = np.where(open_ & ~below, middle, high)
-    return low
+    return STOP_GRADIENT(low)  # positions jump: no place is missed by the search's decisions
 
 
 @composite(np.searchsorted, differentiable=False)
