@@ -15,12 +15,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from .._core.base.argument_checks import as_word
 from .._core.base.sizes import as_dim, as_size, dim_product, guard, hint, recording, same
 from .._core.graph import Literal, Node, topological, warn_user
 from .._core.ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
-from .._core.ops.regions import slices, whole
+from .._core.ops.regions import whole
 from .._core.rewrite import rewrite
 from .._core.trace import (
     Complex,
@@ -47,8 +48,8 @@ UNROLL = 32
 #: as many as are unrolled.
 LONG, ARRAY = 4_096, 16
 
-#: Or as so many are left of which pruning leaves at most such a part: a vector of all columns
-#: computes a step of eight dense ones in the time of three or four scalar ones.
+#: Or if pruning leaves at most so many steps of them, and at most such a part: a vector of all
+#: columns computes a step of eight dense ones in the time of three or four scalar ones.
 PRUNED, LITTLE = 10_000, 0.6
 
 #: Kinds of ops that compute nothing.
@@ -205,23 +206,20 @@ def _pruned(y: Node, x: Node) -> int:
 
 def _parts_of(x: Node, order: Sequence[Node]) -> dict[Node, np.ndarray]:
     """Return ``x`` and views of its elements, with their flat indices; sizes are hints."""
-    sizes = [hint(d) for d in x.shape]
-    parts = {x: np.arange(math.prod(sizes)).reshape(sizes)}
+    shape = _in_numbers(x.shape)
+    parts = {x: np.arange(math.prod(shape)).reshape(shape)}
     for node in order:
-        if not node.operands or node.operands[0] not in parts:
-            continue
-        places = parts[node.operands[0]]
-        if node.op is SLICE:
-            region = tuple(
-                (hint(start), step, None if size is None else hint(size))
-                for start, step, size in node.params["region"]
-            )
-            parts[node] = places[slices(region)]
-        elif node.op is RESHAPE:
-            parts[node] = places.reshape([hint(d) for d in node.shape])
-        elif node.op is TRANSPOSE:
-            parts[node] = places.transpose(node.params["axes"])
+        if node.operands and node.operands[0] in parts and node.op.kind == "view":
+            params = {name: _in_numbers(value) for name, value in node.items}
+            parts[node] = node.op.evaluate(parts[node.operands[0]], **params)
     return parts
+
+
+def _in_numbers(value: Any) -> Any:
+    """Return a parameter with the sizes of the example call."""
+    if isinstance(value, tuple):
+        return tuple([_in_numbers(v) for v in value])
+    return hint(value) if isinstance(value, sp.Expr) else value
 
 
 def _by_lanes(y: Node, x: Node) -> Node | None:

@@ -16,8 +16,8 @@ from ._cancellation import IDENTITIES, INDEX, Identity
 from ._formulas import FORMULAS, SHORTCUTS, index, shortcuts
 from ._matcher import MOST, Index, Reduced, Shortcut, Way, between
 from ._recognition import (
-    ABSOLUTES,
     POWERS,
+    is_absolute,
     is_length,
     is_still,
     number_of,

@@ -205,6 +205,11 @@ _SQUARES = frozenset(("Square", "Multiply", "Reshape", "Broadcast", *POWERS))
 ABSOLUTES = ("Absolute", "Fabs")
 
 
+def is_absolute(length: Node) -> bool:
+    """Tell whether a length is an absolute value: at its kink all derivatives are 0."""
+    return length.op.name in ABSOLUTES
+
+
 def is_still(root: Node) -> bool:
     """Tell whether a length may be 0 for good: that of the difference of an array and itself."""
     return still_points(root) is not None

@@ -20,7 +20,7 @@ from ..base.state import now
 from ..graph import Iota, Node, rebuilt, topological, viewed
 from ..op import Limit, Map
 from ..ops.lengths import AT_REST, AT_REST_AGAIN, BEYOND_REST, KINK
-from ..rewrite import ABSOLUTES, is_still, still_points, unscaled
+from ..rewrite import is_absolute, is_still, still_points, unscaled
 from ..trace import Traced, as_node, cast, fresh, substitute
 from .forward import pushed
 from .support import dependents
@@ -74,7 +74,7 @@ def with_limits(
         rest = _rest(viewed(operands[-1]) in again, moving)
         found = form(
             *map(Traced, operands), slope=slope, rest=rest,
-            still=still or _is_absolute(operands[-1]),
+            still=still or is_absolute(viewed(operands[-1])),
         )  # fmt: skip
         return _in_place_of(node, found)
 
@@ -175,7 +175,7 @@ def _again(node: Node, operands: Sequence[Node]) -> Node:
 def _lengths_by_chance(limits: Sequence[Node]) -> list[Node]:
     """Return the lengths that are not 0 for good, and have kinks of nan."""
     lengths = dict.fromkeys(viewed(x.operands[-1]) for x in limits)
-    return [r for r in lengths if not is_still(r) and not _is_absolute(r)]
+    return [r for r in lengths if not is_still(r) and not is_absolute(r)]
 
 
 def _innermost(lengths: Iterable[Node]) -> list[Node]:
@@ -229,11 +229,6 @@ def _kinks(
 def _in_place_of(node: Node, value: Any) -> Node:
     """Return a value in the shape and type of a node: its operands may be smaller."""
     return cast(as_node(np.broadcast_to(value, Traced(node).shape)), node.dtype)
-
-
-def _is_absolute(length: Node) -> bool:
-    """Tell whether a length is an absolute value: at its kink all derivatives are 0."""
-    return viewed(length).op.name in ABSOLUTES
 
 
 def _is_zero(x: Node) -> Any:
@@ -350,8 +345,8 @@ def _undefined(turn: Node, asked: Any = True) -> Node:
 
     Where that is not ``asked`` for, nothing comes back from there: no guard passes a routine.
     """
-    length = turn.operands[-1]
-    undefined, still = Limit.of(turn.op).undefined, is_still(viewed(length)) or _is_absolute(length)
+    length, undefined = viewed(turn.operands[-1]), Limit.of(turn.op).undefined
+    still = is_still(length) or is_absolute(length)
     assert undefined is not None
     found = np.where(asked, undefined(*map(Traced, turn.operands), still=still), 0.0)
     return _in_place_of(turn, found)
