@@ -399,3 +399,53 @@ def test_comparisons_of_what_does_not_move_are_the_functions_own() -> None:
         assert sg.grad(f)(3.0) == 13.0
         counts = sg.vmap(sg.grad(lambda x, n: np.where(n == 0, x, x**2)))
         assert counts(np.array([3.0, 3.0]), np.array([0.0, 1.0])).tolist() == [1.0, 6.0]
+
+
+def _both(a: Any, b: Any) -> Any:
+    return 1.0 if a == 0 and b == 0 else np.sin(a + b) / (a + b)
+
+
+def _chained(a: Any, b: Any) -> Any:
+    return 1.0 if a == b == 0 else np.sin(a + b) / (a + b)
+
+
+def _length(a: Any, b: Any) -> Any:
+    return 1.0 if a == 0 and b == 0 else np.sin(np.hypot(a, b)) / np.hypot(a, b)
+
+
+@pytest.mark.parametrize(("f", "mixed"), [(_both, -1 / 3), (_chained, -1 / 3), (_length, 0.0)])
+def test_points_of_two_numbers(f: Callable[[Any, Any], Any], mixed: float) -> None:
+    """What vanishes at a = 0 and b = 0 alone has no series along a for all b."""
+    want = np.array([[-1 / 3, mixed], [mixed, -1 / 3]])
+    found = [[sg.grad(sg.grad(f, i), j)(0.0, 0.0) for j in (0, 1)] for i in (0, 1)]
+    np.testing.assert_allclose(found, want, atol=1e-12)
+    along = lambda a, b: sg.jvp(f, (a, b), (1.0, 2.0))[1]  # noqa: E731
+    second = sg.jvp(along, (0.0, 0.0), (1.0, 2.0))[1]
+    assert second == pytest.approx(np.array([1, 2]) @ want @ np.array([1, 2]))
+
+
+def test_a_point_of_two_numbers_without_a_limit() -> None:
+    def f(a: Any, b: Any) -> Any:
+        return 0.0 if a == 0 and b == 0 else np.sin(a * b) / (a + b)
+
+    with pytest.warns(EqualityWarning):
+        assert sg.grad(f, (0, 1))(0.0, 0.0) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("is_zero", [
+    lambda x: np.count_nonzero(x) == 0, lambda x: not np.any(x), lambda x: not np.all(x),
+    lambda x: np.array_equal(x, 0.0), lambda x: np.array_equiv(x, 0.0), lambda x: x == 0,
+])  # fmt: skip
+def test_comparisons_that_functions_make(is_zero: Callable[[Any], Any]) -> None:
+    def f(x: Any) -> Any:
+        return 1.0 if is_zero(x) else np.sin(x) / x
+
+    assert sg.grad(sg.grad(f))(0.0) == pytest.approx(-1 / 3)
+    assert sg.grad(sg.grad(f))(np.float32(0)) == pytest.approx(-1 / 3, rel=1e-6)
+
+
+def test_arrays_that_are_singled_out() -> None:
+    def f(x: Any) -> Any:
+        return 1.0 if np.array_equal(x, np.zeros(2)) else np.sin(np.sum(x)) / np.sum(x)
+
+    np.testing.assert_allclose(sg.hessian(f)(np.zeros(2)), np.full((2, 2), -1 / 3), rtol=1e-12)

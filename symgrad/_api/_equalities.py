@@ -31,6 +31,7 @@ from .._core.trace import (
     Traced,
     Tree,
     as_node,
+    cast,
     flatten_traced,
     known_number,
     substitute,
@@ -329,7 +330,7 @@ def _decided_otherwise(
         elif other is None or other.shape != node.shape:
             return None
         else:
-            others[k] = other if other.dtype == node.dtype else as_node(other, node.dtype)
+            others[k] = cast(other, node.dtype)
     return others
 
 
@@ -708,8 +709,10 @@ def _regular(
             return list(closed)
         if bad.op is not divide:
             return None
-        for line in lines:
-            terms = _quotient(bad, line, known[line], examples)
+        # Where two numbers are singled out together, what vanishes may do so by both: by the
+        # denominator as a whole.
+        for line in (*lines, _by_itself(bad.operands[1])):
+            terms = _quotient(bad, line, known.setdefault(line, {}), examples)
             if terms is not None:
                 break
         else:
@@ -781,9 +784,11 @@ def _quotient(
         first = int(np.argmax(large[1]))
         if first == 0 or first > ZEROS or large[0][:first].any():
             return None
-        if not isinstance(line.node, Input) and not _only_by(
-            line.node, [as_node(x) for terms in (above, below) for x in terms[:first]]
-        ):
+        vanishing = [as_node(x) for terms in (above, below) for x in terms[:first]]
+        if not isinstance(line.node, Input):
+            if not _only_by(line.node, vanishing):
+                return None
+        elif _moves(substitute(vanishing, {line.node: line.foot}), zero, examples):
             return None
         lead = below[first]
         found: list[Any] = []
@@ -815,6 +820,30 @@ def _only_by(line: Node, vanishing: Sequence[Node]) -> bool:
     """Tell whether what vanishes does so wherever a node has its value, by no other input."""
     fixed = substitute(vanishing, {line: as_node(np.zeros_like(Traced(line)))})
     return not any(isinstance(n, Input) for n in topological(fixed))
+
+
+def _moves(vanishing: Sequence[Node], zero: Any, examples: Examples) -> bool:
+    """Tell whether what vanishes on a line's foot has a derivative there, by any input.
+
+    It then vanishes at this point of the foot alone: ``sin(a + b)/(a + b)`` at a = 0 and b = 0.
+    """
+    inputs = [x for x in topological(vanishing) if isinstance(x, Input) and x.dtype.kind == "f"]
+    for node in vanishing:
+        ct = as_node(np.where(np.broadcast_to(zero, Traced(node).shape), 1.0, 0.0), node.dtype)
+        for x, slope in zip(inputs, pull_back([node], [ct], inputs), strict=True):
+            value, given = (None if n is None else examples.value(n) for n in (slope, x))
+            size, scale = (
+                0.0 if v is None else float(np.max(np.abs(v), initial=0.0)) for v in (value, given)
+            )
+            if not size * max(1.0, scale) <= np.sqrt(ZERO):
+                return True
+    return False
+
+
+def _by_itself(node: Node) -> Line:
+    """Return the line of a number that is its own distance from where it is 0."""
+    t = Traced(node)
+    return Line(node, as_node(np.ones_like(t)), node, as_node(np.zeros_like(t)))
 
 
 def _size(term: Any, examples: Examples, where: Any = True) -> float | None:

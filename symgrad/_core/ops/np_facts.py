@@ -12,7 +12,7 @@ from ...errors import ShapeError
 from ..base.sizes import Size, as_dim, same
 from ..base.stand_in_types import class_of
 from ..op import composite
-from .np_common import as_array
+from .np_common import as_array, compared
 
 
 def _facts(
@@ -50,7 +50,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     a, b = as_array(a1), as_array(a2)
     if not _alike(a, b):
         return False
-    hit = a == b
+    hit = compared(a == b)
     return _of_python(np.all(hit | ((a != a) & (b != b)) if equal_nan else hit))
 
 
@@ -58,7 +58,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Whether two arrays are equal after broadcasting."""
     try:
-        return _of_python(np.all(as_array(a1) == as_array(a2)))
+        return _of_python(np.all(compared(as_array(a1) == as_array(a2))))
     except ShapeError:
         return False
 

@@ -12,7 +12,7 @@ from ..base.broadcast import normalize_axes, normalize_axis, show
 from ..base.sizes import as_dim, hint
 from ..base.state import now
 from ..op import Op, Reduce, composite
-from .np_common import as_array, declared, dims, reshaped, sum_type
+from .np_common import as_array, declared, dims, reshaped, sum_type, truths
 from .reductions import ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM, kept
 from .scans import CUMPROD, CUMSUM
 
@@ -145,9 +145,7 @@ argmin = _place(np.argmin, ARGMIN, "Index of the first minimum.")
 
 def _truth(function: Any, op: Reduce, doc: str) -> Any:
     def truth(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
-        return fold(
-            op, chosen(as_array(a).astype(np.bool_), where, op.combine == "and"), axis, keepdims
-        )
+        return fold(op, chosen(truths(as_array(a)), where, op.combine == "and"), axis, keepdims)
 
     truth.__doc__ = doc
     return composite(
@@ -162,7 +160,7 @@ all_ = _truth(np.all, ALL, "Whether all elements are true (not zero).")
 @composite(np.count_nonzero, differentiable=False)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """How many elements are not zero."""
-    return np.sum(as_array(a).astype(np.bool_), axis=axis, keepdims=keepdims)
+    return np.sum(truths(as_array(a)), axis=axis, keepdims=keepdims)
 
 
 # ---------------------------------------------------------------- running sums

@@ -17,6 +17,7 @@ from .logic import STOP_GRADIENT
 from .np_common import (
     as_array,
     as_float,
+    compared,
     equal,
     is_traced,
     lift,
@@ -193,7 +194,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
          kind: Any = None) -> Any:  # fmt: skip
     """Where an element is one of some others."""
     x, given = as_array(element), np.ravel(as_array(test_elements))
-    found = np.any(x[..., None] == given, axis=-1)
+    found = np.any(compared(x[..., None] == given), axis=-1)
     return ~found if invert else found
 
 

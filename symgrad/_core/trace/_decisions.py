@@ -101,6 +101,14 @@ class Examples:
         self._decided: dict[Node, tuple[Node, type]] = {}
         self._against: frozenset[tuple[Node, type]] = frozenset()
 
+    def compares(self, node: Node) -> None:
+        """Note a comparison for equality, and its negation, which ``not`` makes of it."""
+        self.compared.add(node)
+        ops = registry.ops
+        other = {ops["Equal"]: ops["NotEqual"], ops["NotEqual"]: ops["Equal"]}.get(node.op)
+        if other is not None:
+            self.compared.add(apply(other, node.operands, node.items, node.shape, node.dtype))
+
     def start(self, inputs: Sequence[Input]) -> None:
         """Give the inputs their values."""
         self._around = now().examples
@@ -258,16 +266,7 @@ def noted_equality(value: Any, frame: FrameType) -> None:
     if frame.f_globals.get("__name__") == _NAMESPACE and frame.f_back is not None:
         frame = frame.f_back
     if not is_internal(frame.f_code):
-        _compares(examples, value.node)
-
-
-def _compares(examples: Examples, node: Node) -> None:
-    """Note a comparison for equality, and its negation, which ``not`` makes of it."""
-    examples.compared.add(node)
-    ops = registry.ops
-    other = {ops["Equal"]: ops["NotEqual"], ops["NotEqual"]: ops["Equal"]}.get(node.op)
-    if other is not None:
-        examples.compared.add(apply(other, node.operands, node.items, node.shape, node.dtype))
+        examples.compares(value.node)
 
 
 def truth_of(value: Any) -> Any:
@@ -277,7 +276,7 @@ def truth_of(value: Any) -> Any:
     found = np.not_equal(value, 0)
     examples: Examples | None = now().examples
     if examples is not None and value.dtype.kind == "f":
-        _compares(examples, found.node)
+        examples.compares(found.node)
     return found
 
 
