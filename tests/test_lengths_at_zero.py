@@ -453,3 +453,24 @@ def test_lengths_of_one_part_by_forward_mode_twice() -> None:
     """A step of the result's shape may have smaller operands: the limit has that shape, too."""
     found = _forward(_forward(lambda x: np.cos(np.sqrt(x @ x))))(np.zeros(1))
     np.testing.assert_allclose(found, [[-1.0]])
+
+
+@pytest.mark.parametrize("scaled", [
+    lambda d2, t: d2 * np.exp(-2 * t), lambda d2, t: d2 / np.exp(2 * t),
+    lambda d2, t: d2 / np.log1p(np.exp(t)), lambda d2, t: d2 * 10**t * 3, lambda d2, t: d2 / 2**t,
+])  # fmt: skip
+def test_roots_of_squares_that_are_scaled_by_what_is_positive(scaled: Any) -> None:
+    """Scales that are estimated are logarithms of parameters, or softplus of them."""
+    x = np.array([[0.0, 0.0], [1.0, 2.0]])
+
+    def f(t: Any) -> Any:
+        r = np.sqrt(scaled(np.sum((x[:, None] - x[None]) ** 2, axis=-1), t))
+        return np.sum((1 + r) * np.exp(-r))
+
+    def apart(t: Any) -> Any:
+        r = np.sqrt(scaled(5.0, t))
+        return 2 * (1 + r) * np.exp(-r)
+
+    for derivative in (sg.grad, lambda f: lambda t: sg.jvp(f, (t,), (1.0,))[1]):
+        assert derivative(f)(0.3) == pytest.approx(derivative(apart)(0.3))
+    assert sg.grad(sg.grad(f))(0.3) == pytest.approx(sg.grad(sg.grad(apart))(0.3))

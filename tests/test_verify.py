@@ -385,10 +385,11 @@ def test_the_signs_of_zeros_are_no_errors(f: Callable[..., Any], point: Any) -> 
 
 @pytest.mark.usefixtures("plain")
 def test_other_shares_at_ties_are_caught(broken: Callable[..., None]) -> None:
-    broken(OPS["Absolute"], rule=Partials(lambda y, x: (np.where(x >= 0, 1.0, -1.0),)))
-    verify(lambda x: np.abs(x), 0.5)
+    rule = Partials(lambda y, x, z: (np.where(x >= z, 1.0, 0.0), np.where(x >= z, 0.0, 1.0)))
+    broken(OPS["Maximum"], rule=rule)
+    verify(lambda x: np.maximum(x, 0.0), 0.5)
     with pytest.raises(VerificationError):
-        verify(lambda x: np.abs(x), 0.0)
+        verify(lambda x: np.maximum(x, 0.0), 0.0)
 
 
 @pytest.mark.usefixtures("plain")

@@ -192,7 +192,7 @@ def at_least_zero(node: Node) -> Node | None:
 
 def is_divisor(node: Node) -> bool:
     """Tell whether what is not negative is so, infinite or nan when it is divided by a node."""
-    return is_positive(node) or is_count(node) or (
+    return _never_vanishes(node) or is_count(node) or (
         node.op.name in _SQUARES and is_sum_of_squares(node)
     )  # fmt: skip
 
@@ -352,6 +352,15 @@ def is_positive(node: Node) -> bool:
     return node.op.name == "SizeOf" or (number is not None and number > 0)
 
 
+def _never_vanishes(node: Node) -> bool:
+    """Tell whether a node is positive for all arguments: ``exp(x)``, ``2**x``, ``log1p(2**x)``."""
+    while node.op.name in VIEWS or node.op.name in ("Log1p", "Sqrt", "Reciprocal"):
+        node = node.operands[0]
+    if node.op.name in POWERS and node.operands:
+        return is_positive(node.operands[0]) or _never_vanishes(node.operands[0])
+    return node.op.name in ("Exp", "Exp2", "Expit") or is_positive(node)
+
+
 def _unpaired(product: Node) -> list[Node]:
     """Return the factors of a product that are left when equal ones make squares."""
     odd: dict[Node, bool] = {}
@@ -360,6 +369,6 @@ def _unpaired(product: Node) -> list[Node]:
         x = stack.pop()
         if x.op.name == "Multiply":
             stack.extend(x.operands)
-        elif not is_positive(x):
+        elif not _never_vanishes(x):
             odd[x] = not odd.get(x, False)
     return [x for x, left in odd.items() if left]
