@@ -293,3 +293,31 @@ def test_absent_attributes_are_pythons_errors() -> None:
     with pytest.raises(TraceError, match=r"`x\.tobytes\(\)`.*without a cache.*\[test_attributes"):
         sg.compile(lambda x: x * len(x.tobytes()))(np.ones(3))
     assert sg.compile(lambda x: x + len(np.arange(3.0).tobytes()))(1.0) == 25.0
+
+
+def test_elements_cannot_be_deleted() -> None:
+    def f(x: Any) -> Any:
+        try:
+            del x[0]
+        except TypeError:
+            return 2 * x
+        except ValueError:
+            return 3 * x
+        return sum(x)
+
+    for x in (0.5, np.float64(0.5), np.ones(2)):
+        np.testing.assert_array_equal(sg.compile(f)(x), f(x))
+
+
+def test_conversions_keep_to_their_rule() -> None:
+    def f(x: Any) -> Any:
+        try:
+            return x.astype(int, casting="safe") * x
+        except TypeError:
+            return 2 * x
+
+    x = np.array([0.5, 1.5])
+    np.testing.assert_array_equal(sg.compile(f)(x), 2 * x)
+    np.testing.assert_array_equal(
+        sg.compile(lambda x: x.astype("f8", casting="safe"))(x.astype("f4")), x
+    )

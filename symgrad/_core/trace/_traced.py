@@ -190,6 +190,14 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
             part.layout = shares(steps, self._node, self.layout).layout
         return part
 
+    def __delitem__(self, index: Any) -> None:
+        if not self._shape and not self.boxed:
+            kind = _kind(self)
+            home = "numpy." if kind.__module__ == "numpy" else ""
+            raise TypeError(f"'{home}{kind.__name__}' object does not support item deletion")
+        ask(self._node)  # those of a list can be
+        raise ValueError("cannot delete array elements")
+
     def __setitem__(self, index: Any, value: Any) -> None:
         if self._view is not None:
             ask(self._node)  # a slice of a list is a copy
@@ -351,9 +359,16 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
 
     # ---------------------------------------------------------------- methods
 
-    def astype(self, dtype: Any, order: str = "K", *, copy: bool = True, **_: Any) -> Any:
+    def astype(
+        self, dtype: Any, order: str = "K", casting: Any = "unsafe", *, copy: bool = True, **_: Any
+    ) -> Any:
         """Return the value converted to another element type."""
         target = np.dtype(dtype)
+        if not np.can_cast(self.dtype, target, casting):
+            raise TypeError(
+                f"Cannot cast array data from {self.dtype!r} to {target!r} according to the rule "
+                f"{casting!r}"
+            )
         if target == self.dtype and not copy:
             return self
         require_bounds(self, target, "a whole number")  # Python's integers, which have no astype
