@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -26,6 +27,26 @@ LONG = [
     "lstm",
 ]  # to compile
 NAMES = SHORT + LONG
+
+
+#: Above these sizes a workload takes more than a minute to compile.
+LARGEST = {"scalar_dag": 10_000}
+
+#: Scripts whose results are not compared by ``checks()``, and why.
+UNCHECKED = {
+    **dict.fromkeys(NAMES, "test_symgrad_at_the_sizes_that_are_measured"),
+    "__main__": "the workloads' command",
+    "bridges": "the function is a sum of squares; the bridges have tests of their own",
+    "design_notes": "each section compares ways of compiling one function, whose tests are others'",
+    "eager_overhead": "25 numbers; tests/unit/tensor has the operations",
+    "first_results": "tests/test_first_results.py",
+    "nutpie_draws": "needs nutpie, and compares before it draws",
+    "ode_problems": "the solutions that `ode` is compared with",
+    "stamps": "no benchmark",
+}
+
+#: What scripts with checks need besides symgrad.
+NEEDS = {"dask_chunks": "distributed"}
 
 
 pytestmark = pytest.mark.usefixtures("scripts")
@@ -58,6 +79,65 @@ def test_symgrad(name: str) -> None:
     worst = errors(name, "symgrad")
     assert worst
     assert max(worst.values()) < 1e-9, worst
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_symgrad_at_the_sizes_that_are_measured(name: str) -> None:
+    """Long arrays run in chunks, long programs in parts: other code than for short ones."""
+    import peers
+    from harness._workload import error, load
+
+    workload, adapter = load(name).for_peer("symgrad"), peers.load("symgrad")
+    for case in workload.cases:
+        if case.size > LARGEST.get(name, case.size):
+            continue
+        given = workload.arguments(case)
+        call, arguments = adapter.build(workload, case, given)
+        results = adapter.canonical(workload, case, call(*arguments))
+        limit = 1e-5 if case.dtype == "float32" else workload.tolerance
+        assert error(results, workload.exact(case, *given)) < limit, case.label
+
+
+def scripts_with_checks() -> list[str]:
+    """The scripts' names, read without importing what they need."""
+    found = []
+    for path in sorted(FOLDER.glob("[!_]*.py")):
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        if any(isinstance(x, ast.FunctionDef) and x.name == "checks" for x in body):
+            found.append(path.stem)
+    return found
+
+
+def test_every_script_is_checked() -> None:
+    there = {path.stem for path in FOLDER.glob("*.py") if path.stem != "_right"}
+    assert there == set(scripts_with_checks()) | UNCHECKED.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", scripts_with_checks())
+def test_what_a_script_measures_is_right(name: str) -> None:
+    """Each script in a process of its own: some set what libraries read when they are imported."""
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
+    command = [sys.executable, str(FOLDER / "_right.py"), name]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_is_wrong_is_seen() -> None:
+    from _right import along, equal
+
+    x = np.array([1.0, 2.0, 3.0])
+    equal(x, x)
+    with pytest.raises(AssertionError):
+        equal(x + 1e-9, x)
+    with pytest.raises(AssertionError):
+        equal(x * [1, 1, np.nan], x)
+    along(lambda x, y: np.sum(x**3 * y), [3 * x**2, x**3], x, np.ones(3))
+    with pytest.raises(AssertionError):
+        along(lambda x, y: np.sum(x**3 * y), [3 * x**2, x**3 + [0, 1e-5, 0]], x, np.ones(3))
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from _right import Checks, equal
 from rich.console import Console
 from rich.table import Table
 
@@ -103,6 +104,12 @@ CASES: dict[str, Callable[..., Any]] = {
     "1 array": lambda x: np.sum((1.5 * x + W) * x + 0.5 * np.sin(x) + 3.5),
     "4 arrays": lambda x: np.sum((W * x + V) * x + U * np.sin(x) + T),
 }
+
+
+def checks() -> Checks:
+    """Compare compiled functions with the plain ones."""
+    x = np.linspace(0.1, 1.0, 8)
+    return {name: lambda f=f: equal(sg.compile(f)(x), f(x)) for name, f in CASES.items()}  # type: ignore[misc]
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from _right import Checks, along, equal
 from stamps import stamp
 
 import symgrad as sg
@@ -104,6 +105,20 @@ def measure(function: Callable[[Any], Any]) -> tuple[int, float, float, float]:
         compiled(x)
         repeats.append(time.perf_counter() - begin)
     return steps, traced - start, ready - traced, sorted(repeats)[3]
+
+
+def checks() -> Checks:
+    """Compare values with those of Python, gradients with differences."""
+
+    def check(f: Callable[[Any], Any]) -> None:
+        x = np.linspace(0.1, 0.9, 8)
+        value, gradient = sg.value_and_grad(f)(x)
+        equal(value, f(x), 1e-10)
+        along(f, [gradient], x)
+
+    makers = {"chain": chain, "random": random_graph, "lorenz": lorenz}
+    return {f"{name}, {size}": lambda make=make, n=size: check(make(n))  # type: ignore[misc]
+            for name, make in makers.items() for size in (1000, 10_000)}  # fmt: skip
 
 
 def main() -> None:

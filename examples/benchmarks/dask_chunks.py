@@ -152,6 +152,22 @@ def main() -> None:
     print(f"\n{stamp()}")
 
 
+def checks() -> Any:
+    """Compare with the gradient by hand."""
+
+    def check(chunks: int) -> None:
+        rng = np.random.default_rng(0)
+        w, x = rng.normal(size=FEATURES), rng.normal(size=(chunks * ROWS, FEATURES))
+        X = da.from_array(x, chunks=(ROWS, FEATURES))
+        y = da.from_array(np.sign(x[:, 0] + 0.1), chunks=ROWS)
+        with dask.config.set(scheduler="threads"):
+            found = sgd.value_and_grad(loss, data=(1, 2))(w, X, y)
+            for got, wanted in zip(found, by_hand(w, X, y), strict=True):
+                np.testing.assert_allclose(got, wanted, rtol=1e-10)
+
+    return {f"{chunks} chunks": lambda n=chunks: check(n) for chunks in (100, 400)}
+
+
 def model(
     p: int, c: int, w: int, task: float, kernel: float = 0.1, bandwidth: float = 1e9
 ) -> float:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from _right import Checks, equal
 from rich.console import Console
 from rich.table import Table
 from scipy.integrate import solve_ivp
@@ -125,6 +126,18 @@ def best(call: Callable[[], Any], budget: float) -> float:
         taken = time.perf_counter() - begin
         least, spent = min(least, taken), spent + taken
     return least
+
+
+def checks() -> Checks:
+    """Compare some of all rows with SciPy's."""
+
+    def check(problem: Problem) -> None:
+        data = problem.rows(np.random.default_rng(0), 20_000)
+        some = np.arange(0, 20_000, 409)
+        found = sg.compile(sg.vmap(problem.solve))(data)[some]
+        equal(found, [problem.solve(row) for row in data[some]], 1e-6)
+
+    return {name: lambda p=p: check(p) for name, p in PROBLEMS.items()}  # type: ignore[misc]
 
 
 def main() -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _right import Checks
 from stamps import stamp
 
 import symgrad as sg
@@ -213,6 +214,23 @@ def measure(folder: Path, quick: bool, target: str | None, compiler: str) -> lis
     return [line.split() for line in done.stdout.splitlines()]
 
 
+def agree(rows: list[list[str]]) -> None:
+    """Raise where a result differs from the object's."""
+    for name, *numbers in rows:
+        found = np.array(numbers[5:], float)
+        assert np.allclose(found, found[0], rtol=1e-9), (name, found)
+
+
+def checks() -> Checks:
+    """Compare the objects with the code by hand."""
+
+    def check() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            agree(measure(Path(folder), True, None, "cc"))
+
+    return {"objects": check} if shutil.which("cc") else {}
+
+
 def main() -> None:
     """Print the table."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -228,9 +246,9 @@ def main() -> None:
             "fixed/fast")  # fmt: skip
     line = "{:20}" + "{:>13}" * 9
     print(line.format(*head))
+    agree(rows)
     for name, *numbers in rows:
-        sized, fixed, hand, plain, fast, *found = map(float, numbers)
-        assert np.allclose(found, found[0], rtol=1e-9), (name, found)
+        sized, fixed, hand, plain, fast, *_ = map(float, numbers)
         times = [f"{1e9 * t:,.1f} ns" for t in (sized, fixed, hand, plain, fast)]
         over = (sized / hand, sized / plain, fixed / hand, fixed / fast)
         print(line.format(name.replace("_", " "), *times, *(f"{r:.2f}" for r in over)))

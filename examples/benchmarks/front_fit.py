@@ -20,6 +20,7 @@ from typing import Any
 os.environ["SYMGRAD_CACHE_DIR"] = ""
 
 import numpy as np
+from _right import Checks
 from stamps import stamp
 
 import symgrad.scipy.integrate
@@ -51,20 +52,29 @@ def measured(program: str, turns: int) -> tuple[float, float, Any]:
     return first, min(seconds(fit) for _ in range(turns)), names["best"]
 
 
+def both(turns: int) -> dict[str, tuple[float, float, Any]]:
+    """Return the times of both programs, and their parameters, which are equal."""
+    found = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    texts = {"symgrad": found[1], "SciPy": found[1].replace("symgrad.scipy", "scipy")}
+    rows = {name: measured(text, turns) for name, text in texts.items()}
+    np.testing.assert_allclose(*(row[2] for row in rows.values()), rtol=1e-5)
+    return rows
+
+
+def checks() -> Checks:
+    """Compare the parameters."""
+    return {"parameters": lambda: both(1) and None}
+
+
 def main() -> None:
     """Print both and the stamp."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--turns", type=int, default=101)
     parser.add_argument("--quick", action="store_true", help="three turns")
     given = parser.parse_args()
-    found = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    program, results = found[1], []
-    for name, text in (("symgrad", program), ("SciPy", program.replace("symgrad.scipy", "scipy"))):
-        first, later, best = measured(text, 3 if given.quick else given.turns)
-        results.append(best)
+    for name, (first, later, _) in both(3 if given.quick else given.turns).items():
         print(f"{name:8} first {first:.2f} s, then {1e3 * later:.3g} ms a fit")
-    np.testing.assert_allclose(*results, rtol=1e-5)
     print(f"\n{stamp()}")
 
 

@@ -24,6 +24,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from _right import Checks
 from rich.console import Console
 from rich.table import Table
 from stamps import stamp
@@ -167,13 +168,8 @@ def in_jax() -> Loops:
     return (lambda x: np.asarray(total(x))), (lambda x: np.asarray(descend(x)))
 
 
-def main() -> None:
-    """Time the loops in turns and print them beside C's."""
-    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    options.add_argument("--quick", action="store_true", help="few turns")
-    turns = 3 if options.parse_args().quick else 100
-
-    start = np.linspace(-0.9, 1.2, SIZE)
+def every(start: Any) -> dict[str, Loops]:
+    """Return all loops, whose results are equal."""
     loops: dict[str, Loops] = {}
     if shutil.which("gcc"):
         loops["C by hand"] = by_c()
@@ -187,10 +183,26 @@ def main() -> None:
         loops["JAX's fori_loop"] = in_jax()
 
     results = [loop(start) for loop in loops["Numba by hand"]]
-    best = dict.fromkeys(loops, (np.inf, np.inf))
     for name, pair in loops.items():
         for loop, result in zip(pair, results, strict=True):
             np.testing.assert_allclose(loop(start), result, rtol=1e-9, err_msg=name)
+    return loops
+
+
+def checks() -> Checks:
+    """Compare the loops."""
+    return {"loops": lambda: every(np.linspace(-0.9, 1.2, SIZE)) and None}
+
+
+def main() -> None:
+    """Time the loops in turns and print them beside C's."""
+    options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    options.add_argument("--quick", action="store_true", help="few turns")
+    turns = 3 if options.parse_args().quick else 100
+
+    start = np.linspace(-0.9, 1.2, SIZE)
+    loops = every(start)
+    best = dict.fromkeys(loops, (np.inf, np.inf))
     for _ in range(turns):
         for name, pair in loops.items():
             times = []

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _right import Checks, equal
 from rich.console import Console
 from rich.table import Table
 
@@ -83,12 +84,37 @@ def milliseconds(function: Callable[..., Any], x: Any, **options: Any) -> float:
     return 1e3 * (time.perf_counter() - begin)
 
 
+SIZES = (20_000, 100_000, 1_000_000, 4_000_000)
+
+
+def checks() -> Checks:
+    """Compare results in new memory, in kept memory and in given arrays with NumPy's."""
+
+    def check(f: Callable[..., Any], size: int) -> None:
+        x = np.linspace(0.1, 0.9, size)
+        kernel, wanted = sg.compile(f), f(x)
+        out = None
+        if f is not temporaries:
+            out = tuple(map(np.empty_like, wanted)) if f is several else np.empty_like(wanted)
+        for kept in (0, None):
+            sg.set_kept_memory(*([] if kept is None else [kept]))
+            for options in ({}, {}, {} if out is None else {"out": out}):
+                for found, right in zip(
+                    *((r if f is several else [r]) for r in (kernel(x, **options), wanted)),
+                    strict=True,
+                ):
+                    equal(found, right)
+
+    return {f"{f.__name__}, {size:,}": lambda f=f, n=size: check(f, n)  # type: ignore[misc]
+            for f in (several, temporaries, descent) for size in SIZES}  # fmt: skip
+
+
 def main() -> None:
     """Print the table."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--quick", action="store_true", help="small sizes, few repeats")
     quick = options.parse_args().quick
-    sizes, rounds = ((100_000,), 5) if quick else ((20_000, 100_000, 1_000_000, 4_000_000), 31)
+    sizes, rounds = ((100_000,), 5) if quick else (SIZES, 31)
     table = Table("function", "numbers", "kept ms", "not kept / kept", "out= / kept")
     for f in (several, temporaries, descent):
         kernel = sg.compile(f)

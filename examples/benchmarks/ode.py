@@ -27,6 +27,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import scipy.integrate
+from _right import Checks
 from numba import njit
 from ode_problems import ENDS, PROBLEMS, Problem
 from rich.console import Console
@@ -253,6 +254,20 @@ def rows(name: str, problem: Problem, tolerances: list[float], budget: float) ->
             if first > PATIENCE:
                 break
     return found
+
+
+def checks() -> Checks:
+    """Compare the ends of symgrad's solutions with the known ones."""
+
+    def check(name: str) -> None:
+        problem = PROBLEMS[name]
+        explicit = ways(problem._replace(stiff=False)) if problem.mild else ()
+        for who, prepared in dict([*ways(problem), *explicit]).items():
+            if who.startswith("symgrad"):
+                error = digits_lost(prepared(1e-7)(), np.array(ENDS[name]))
+                assert error < 1e-3, (who, error)
+
+    return {name: lambda name=name: check(name) for name in ENDS}  # type: ignore[misc]
 
 
 def shown(name: str, found: list[Row]) -> Table:

@@ -25,6 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import scipy.integrate
+from _right import Checks, equal
 from rich.console import Console
 from rich.table import Table
 
@@ -150,7 +151,8 @@ def measure(name: str, budget: float) -> None:
     print(json.dumps([found.tolist(), first, best, grown]))
 
 
-def gradients(console: Console, budget: float) -> None:
+def exact_gradient() -> Any:
+    """Return the gradient by central differences of order 6."""
     wanted = data()
     exact = np.empty(20)
     for k, e in enumerate(np.eye(20) * 2e-3):
@@ -160,6 +162,18 @@ def gradients(console: Console, budget: float) -> None:
             for m in (1, 2, 3)
         )
         exact[k] = (45 * near - 9 * far + farther) / (60 * 2e-3)
+    return exact
+
+
+def checks() -> Checks:
+    """Compare symgrad's gradients with differences."""
+    ours = [name for name in WAYS if name.startswith("symgrad") and not name.endswith("value")]
+    return {name: lambda name=name: equal(WAYS[name]()(GUESS), exact_gradient(), 1e-5)  # type: ignore[misc]
+            for name in ours}  # fmt: skip
+
+
+def gradients(console: Console, budget: float) -> None:
+    exact = exact_gradient()
     table = Table("20 parameters, Tsit5 at 1e-8", "time", "first call", "memory", "error")
     for name in WAYS:
         done = subprocess.run(

@@ -22,6 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import scipy.integrate
+from _right import Checks
 from numba import njit
 from rich.console import Console
 from rich.table import Table
@@ -156,6 +157,34 @@ def timed(run: Callable[[Any], Any], start: Any, budget: float) -> tuple[Any, fl
     return found, best, first
 
 
+def exactly(problem: Problem, start: Any) -> Any:
+    """Return the end by LSODA at a fine tolerance; one group alone is like all of them."""
+    few = start[: 3 if problem.band == 2 else None]
+    exact = scipy.integrate.solve_ivp(
+        njit(problem.slope), (0, problem.end), few, "LSODA", [problem.end], rtol=1e-11,
+        atol=problem.atol * 1e-4, lband=problem.band, uband=problem.band,
+    ).y[:, -1]  # fmt: skip
+    return np.resize(exact, start.size)
+
+
+def error_of(problem: Problem, found: Any, exact: Any) -> float:
+    """Return the largest error of a component."""
+    return float(np.max(np.abs(found - exact) / (np.abs(exact) + problem.atol / RTOL)))
+
+
+def checks() -> Checks:
+    """Compare the ends of symgrad's solutions with LSODA's."""
+
+    def check(problem: Problem, size: int) -> None:
+        start = problem.start(size)
+        _, run = next(ways(problem))
+        error = error_of(problem, run(start), exactly(problem, start))
+        assert error < 1e-4, error
+
+    return {f"{name}, {size:,}": lambda p=problem, n=size: check(p, n)  # type: ignore[misc]
+            for name, problem in PROBLEMS.items() for size in problem.sizes}  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, short")
@@ -165,12 +194,7 @@ def main() -> None:
         over: set[str] = set()
         for size in problem.sizes[: 2 if quick else None]:
             start = problem.start(size)
-            exact = scipy.integrate.solve_ivp(
-                njit(problem.slope), (0, problem.end), start[: 3 if problem.band == 2 else None],
-                "LSODA", [problem.end], rtol=1e-11, atol=problem.atol * 1e-4, lband=problem.band,
-                uband=problem.band,
-            ).y[:, -1]  # fmt: skip
-            exact = np.resize(exact, start.size)
+            exact = exactly(problem, start)
             ours = None
             for who, run in ways(problem):
                 if who in over:
@@ -181,7 +205,7 @@ def main() -> None:
                     print(f"{name} of {size}, {who}: {type(error).__name__}: {error}"[:200])
                     continue
                 ours = best if ours is None else ours
-                error = np.max(np.abs(found - exact) / (np.abs(exact) + problem.atol / RTOL))
+                error = error_of(problem, found, exact)
                 table.add_row(
                     f"{size:,}", who, f"{error:.0e}", f"{best * 1e3:,.3f} ms", f"{first:.2f} s",
                     f"{best / ours:,.1f}",

@@ -25,8 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _right import Checks, along
 from rich.console import Console
 from rich.table import Table
+from scipy.sparse import coo_array, tril
 
 import symgrad as sg
 from symgrad._api._ipopt import solve
@@ -246,6 +248,26 @@ def measured(make: Callable[[], Any], repeat: int, solver: str | None) -> dict[s
         "objective": found.fun,
         "iterations": found.nit,
     }
+
+
+def checks() -> Checks:
+    """Compare symgrad's derivatives with differences."""
+
+    def check(file: Path) -> None:
+        nlp = problem(read(file))
+        x, weights = nlp.x0 + 1e-3, np.linspace(0.5, 1.5, nlp.m)
+
+        def slope(x: Any) -> Any:
+            jacobian = coo_array((nlp.jacobian(x), nlp.jacobianstructure()), (nlp.m, nlp.n))
+            return nlp.gradient(x) + jacobian.T @ weights
+
+        below = coo_array((nlp.hessian(x, weights, 1.0), nlp.hessianstructure()), (nlp.n, nlp.n))
+        hessian = below + tril(below, -1).T
+        along(lambda x: nlp.objective(x) + nlp.constraints(x) @ weights, [slope(x)], x)
+        for v in np.random.default_rng(0).normal(size=(3, nlp.n)):
+            along(lambda x, v=v: slope(x) @ v, [hessian @ v], x)
+
+    return {file.stem: lambda f=file: check(f) for file in sorted(HERE.glob("*.m"))}  # type: ignore[misc]
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
+from _right import Checks, equal
 from rich.console import Console
 from rich.table import Table
 from stamps import stamp
@@ -49,6 +50,31 @@ def run_time(function: Any, arguments: Any, limit: int, repeats: int) -> float:
     return (time.perf_counter() - begin) / repeats
 
 
+def factors(dtype: Any, shape: tuple[int, ...], name: str) -> list[Any]:
+    """Return factors that lie by rows or by columns."""
+    m, k, n = shape
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(s).astype(dtype) for s in ((m, k), (k, n)))
+    return [x if c == "r" else x.T.copy() for x, c in zip((a, b), name, strict=True)]
+
+
+def checks() -> Checks:
+    """Compare the products of both with NumPy's of more digits."""
+
+    def check(dtype: Any, shape: tuple[int, ...]) -> None:
+        for name, f in FUNCTIONS.items():
+            given = factors(dtype, shape, name)
+            compiled, before = sg.compile(f), _loading._limit.value
+            wanted = f(*(x.astype(float) for x in given))
+            for limit in (_loading.UNLIMITED, -1):
+                _loading._limit.value = limit
+                equal(compiled(*given), wanted, 1e-5 if dtype == np.float32 else 1e-13)
+            _loading._limit.value = before
+
+    return {f"{np.dtype(dtype).name}, {shape}": lambda d=dtype, s=shape: check(d, s)  # type: ignore[misc]
+            for dtype, shape in itertools.product((np.float64, np.float32), SHAPES)}  # fmt: skip
+
+
 def main() -> None:
     """Print the table."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -56,13 +82,11 @@ def main() -> None:
     quick = options.parse_args().quick
     sg.set_num_threads(1)
     table = Table("type", "sizes", *(f"{x}: own / BLAS" for x in FUNCTIONS))
-    rng = np.random.default_rng(0)
     for dtype, shape in itertools.product((np.float64, np.float32), SHAPES[: 3 if quick else None]):
         m, k, n = shape
-        a, b = (rng.standard_normal(s).astype(dtype) for s in ((m, k), (k, n)))
         cells = []
         for name, f in FUNCTIONS.items():
-            given = [x if c == "r" else x.T.copy() for x, c in zip((a, b), name, strict=True)]
+            given = factors(dtype, shape, name)
             compiled = sg.compile(f)
             compiled(*given)
             repeats = max(1, int(1e-3 / run_time(compiled, given, _loading.UNLIMITED, 3)))

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from _right import Checks, along
 
 import symgrad as sg
 
@@ -189,6 +190,47 @@ LISTED = (
 )
 
 
+def forms_of(case: Listed, n: int, m: int) -> tuple[dict[str, Callable[[Any], Any]], Any, Any]:
+    """Return the derivatives of all forms of a sum, the point, and the index lists."""
+    derivative = functools.partial(sg.hessian if case.hessian else sg.jacobian, sparse=True)
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, n, m), rng.integers(0, n, m)
+    b = np.where(a == b, (b + 1) % n, b)
+    c, x = rng.uniform(0.5, 1.5, m), rng.uniform(0.5, 1.5, n * case.width)
+    both = functools.partial(case.loop, np, np.zeros, n)
+    return {
+        "array": derivative(bound(functools.partial(case.arrays, n), a, b, c)),
+        "arrays": derivative(bound(both, a, b, c)),
+        "lists": derivative(bound(both, a.tolist(), b.tolist(), c.tolist())),
+    }, x, (a, b, c)  # fmt: skip
+
+
+def checks() -> Checks:
+    """Compare loops over lists with arrays, and gradients of loops over a grid with differences."""
+
+    def check_lists(case: Listed, n: int, m: int) -> None:
+        forms, x, _ = forms_of(case, n, m)
+        wanted = forms["array"](x)
+        for name, function in forms.items():
+            compare(function(x), wanted, name)
+
+    def check_grid(f: Step, steps: int) -> None:
+        u = np.sin(np.linspace(0.0, 3.0, 256)) + 0.1
+        gradient = sg.grad(lambda u: f(np, u, steps))(u)
+        along(lambda u: f(np, u, steps), [gradient], u)
+
+    found: Checks = {
+        f"{case.name}, {n}, {m}": lambda at=(case, n, m): check_lists(*at)
+        for case in LISTED
+        for n, m in case.sizes
+    }
+    return found | {
+        f"{f.__name__}, {steps}": lambda at=(f, steps): check_grid(*at)
+        for f in GRIDS
+        for steps in LENGTHS
+    }
+
+
 def lists(quick: bool) -> None:
     """Print the table of loops over index lists."""
     heads = ("sum", "n", "terms", "form", "entries", "first s", "call us", "first", "call")
@@ -203,17 +245,7 @@ def lists(quick: bool) -> None:
         for n, m in case.sizes[:1] if quick else case.sizes:
             if quick:
                 n, m = n // 4, m // 4
-            rng = np.random.default_rng(0)
-            a, b = rng.integers(0, n, m), rng.integers(0, n, m)
-            b = np.where(a == b, (b + 1) % n, b)
-            c, x = rng.uniform(0.5, 1.5, m), rng.uniform(0.5, 1.5, n * case.width)
-
-            both = functools.partial(case.loop, np, np.zeros, n)
-            forms = {
-                "array": derivative(bound(functools.partial(case.arrays, n), a, b, c)),
-                "arrays": derivative(bound(both, a, b, c)),
-                "lists": derivative(bound(both, a.tolist(), b.tolist(), c.tolist())),
-            }
+            forms, x, (a, b, c) = forms_of(case, n, m)
             if importlib.util.find_spec("casadi") is not None:
                 forms["casadi"] = functools.partial(of_casadi, case, n, a.tolist(), b.tolist(), c)
             wanted, first_of, call_of = None, 0.0, 0.0
@@ -277,14 +309,18 @@ def main() -> None:
         grids(given.quick, given.jax)
 
 
+GRIDS = (heat, burgers, wave)
+LENGTHS = (400, 200, 100, 50)
+
+
 def grids(quick: bool, jax: bool) -> None:
     """Print the table of loops over a grid."""
-    lengths = (400, 200, 100, 50) if not quick else (40, 20)
+    lengths = LENGTHS if not quick else (40, 20)
     tools = {"symgrad": of_symgrad} | ({"jax": of_jax} if jax else {})
     of_symgrad(heat, np.ones(8), 2)  # the compiler's own start
     heads = ("equation", "steps", *(f"{t} {w}" for t in tools for w in ("first s", "call us")))
     print(" ".join(f"{h:>16}" for h in (*heads, "to the longest")))
-    for name, f in {"heat": heat, "burgers": burgers, "wave": wave}.items():
+    for name, f in ((f.__name__, f) for f in GRIDS):
         u = np.sin(np.linspace(0.0, 3.0, 256)) + 0.1
         longest = 0.0
         for steps in lengths:

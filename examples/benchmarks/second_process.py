@@ -19,14 +19,16 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from _right import Checks, along, equal
 
 STAGES = ("import symgrad", "first gradient", "both", "second gradient")
 
 
-def measure(operations: int) -> dict[str, float]:
-    """Return the seconds of the stages in this process."""
+def measure(operations: int) -> dict[str, Any]:
+    """Return the seconds of the stages in this process, and the results."""
     import numba  # noqa: F401  what symgrad is imported beside
 
     start = time.perf_counter()
@@ -41,14 +43,44 @@ def measure(operations: int) -> dict[str, float]:
     x = np.linspace(0.2, 0.9, 8)
     begin = time.perf_counter()
     gradient = compiled(lambda x: evaluate(np, operations, x))
-    value, _ = gradient(x)
+    result = gradient(x)
     done = time.perf_counter()
-    assert np.isfinite(value)
+    assert np.isfinite(result[0])
     gradient(x)
     again = time.perf_counter()
     first = done - begin
     seconds = (imported - start, first, imported - start + first, again - done)
-    return dict(zip(STAGES, seconds, strict=True))
+    numbers = {"value": float(result[0]), "slopes": result[1].tolist()}
+    return dict(zip(STAGES, seconds, strict=True)) | numbers
+
+
+def runs(operations: int, processes: int) -> list[dict[str, Any]]:
+    """Return what processes measure that share a folder of kernels, whose results are equal."""
+    command = [sys.executable, __file__, "--measure", "--operations", str(operations)]
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(processes):
+            run = subprocess.run(
+                command, env={**os.environ, "SYMGRAD_CACHE_DIR": folder},
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            found.append(json.loads(run.stdout))
+    for name in ("value", "slopes"):
+        assert all(row[name] == found[0][name] for row in found), name
+    return found
+
+
+def checks() -> Checks:
+    """Compare the results of processes with each other, NumPy's and differences."""
+
+    def check() -> None:
+        from scalar_dag import evaluate
+
+        row, x = runs(10_000, 2)[1], np.linspace(0.2, 0.9, 8)
+        equal(row["value"], evaluate(np, 10_000, x), 1e-10)
+        along(lambda x: evaluate(np, 10_000, x), [np.array(row["slopes"])], x)
+
+    return {"the second process": check}
 
 
 def main() -> None:
@@ -64,15 +96,7 @@ def main() -> None:
     if given.measure:
         print(json.dumps(measure(given.operations)))
         return
-    command = [sys.executable, __file__, "--measure", "--operations", str(given.operations)]
-    found = []
-    with tempfile.TemporaryDirectory() as folder:
-        for _ in range(given.processes + 1):
-            run = subprocess.run(
-                command, env={**os.environ, "SYMGRAD_CACHE_DIR": folder},
-                capture_output=True, text=True, check=True,
-            )  # fmt: skip
-            found.append(json.loads(run.stdout))
+    found = runs(given.operations, given.processes + 1)
     print(f"{'seconds':>16} {'compiling':>10} {'median':>8} {'least':>8} {'most':>8}")
     for stage in STAGES:
         first, *rest = (row[stage] for row in found)

@@ -16,6 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.signal
+from _right import Checks, equal
 from rich.console import Console
 from rich.table import Table
 
@@ -73,13 +75,11 @@ def measured(program: Callable[[Any], Any], args: tuple[Any, ...], rounds: int) 
     return medians(calls, rounds)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n", 1)[0])
-    parser.add_argument("--quick", action="store_true", help="small sizes, few calls")
-    quick = parser.parse_args().quick
+def inputs(quick: bool) -> dict[str, tuple[Callable[[Any], Callable[..., Any]], tuple[Any, ...]]]:
+    """Return programs with arguments."""
     rng = np.random.default_rng(0)
-    points, width, side, rounds = (4_000, 16, 48, 3) if quick else (400_000, 64, 768, 15)
-    rows = {
+    points, width, side = (4_000, 16, 48) if quick else (400_000, 64, 768)
+    return {
         f"convolve, {points:,} by {width} points": (
             convolution, (rng.normal(size=points), rng.normal(size=width))
         ),
@@ -87,12 +87,41 @@ def main() -> None:
             transforms, (rng.normal(size=(side, side)), rng.normal(size=(side, side)))
         ),
     }  # fmt: skip
+
+
+def by_formulas(program: Any, x: Any, w: Any) -> tuple[Any, Any]:
+    """Return the gradients by correlations, and by the transforms' adjoints."""
+    if program is convolution:
+        y = 2 * np.convolve(x, w)
+        return np.correlate(y, w, "valid"), scipy.signal.correlate(y, x, "valid", "fft")
+    spectrum = np.fft.fft2(x)
+    back = np.fft.fft2(2 * np.real(np.fft.ifft2(spectrum * w))) / x.size
+    return np.real(np.fft.ifft2(back * w)) * x.size, np.real(np.conj(spectrum) * back)
+
+
+def checks() -> Checks:
+    """Compare values with NumPy's, and gradients with formulas by hand."""
+
+    def check(program: Any, args: tuple[Any, ...]) -> None:
+        f = program(np)
+        value, found = sg.value_and_grad(f, argnums=(0, 1))(*args)
+        equal(value, f(*args), 1e-10)
+        for got, wanted in zip(found, by_formulas(program, *args), strict=True):
+            equal(got, wanted, 1e-10)
+
+    return {name: lambda given=given: check(*given) for name, given in inputs(False).items()}  # type: ignore[misc]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n", 1)[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes, few calls")
+    quick = parser.parse_args().quick
     table = Table("program", title="Milliseconds, and the ratio of JAX's gradient to symgrad's")
     names = ["NumPy, value", "symgrad, value", "symgrad, gradient", "JAX, value", "JAX, gradient"]
     for name in (*names, "ratio"):
         table.add_column(name, justify="right")
-    for said, (program, args) in rows.items():
-        found = measured(program, args, rounds)
+    for said, (program, args) in inputs(quick).items():
+        found = measured(program, args, 3 if quick else 15)
         cells = [f"{found[name]:.3g}" if name in found else "-" for name in names]
         ratio = found.get("JAX, gradient", np.nan) / found["symgrad, gradient"]
         table.add_row(said, *cells, "-" if np.isnan(ratio) else f"{ratio:.2f}")

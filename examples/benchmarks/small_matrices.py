@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from _right import Checks, along, equal
 from rich.console import Console
 from rich.table import Table
 
@@ -84,11 +85,29 @@ def looped(function: Callable[..., Any], a: Any, seconds: float) -> tuple[float,
     return took / calls, others / took
 
 
+SIZES = (2, 3, 4, 8, 16, 32)
+
+
+def checks() -> Checks:
+    """Compare values with NumPy's and SciPy's, gradients with their differences."""
+
+    def check(f: Callable[..., Any]) -> None:
+        written, rng = functools.partial(f, np, scipy.linalg), np.random.default_rng(0)
+        both = sg.value_and_grad(written)
+        for n in SIZES:
+            a = rng.standard_normal((n, n)) + 2 * n * np.eye(n)
+            value, gradient = both(a)
+            equal(value, written(a), 1e-11)
+            along(written, [gradient], a, step=1e-3)
+
+    return {name: lambda f=f: check(f) for name, f in CASES.items()}  # type: ignore[misc]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two functions, two sizes")
     quick = parser.parse_args().quick
-    sizes, rounds, seconds = ((3, 8), 1, 1e-3) if quick else ((2, 3, 4, 8, 16, 32), 7, 0.01)
+    sizes, rounds, seconds = ((3, 8), 1, 1e-3) if quick else (SIZES, 7, 0.01)
     others = peers()
     table = Table("function", "n", "value, us", "threads", *(f"{p} takes" for p in others),
                   "with gradient, us", "threads", *(f"{p} takes" for p in others))  # fmt: skip

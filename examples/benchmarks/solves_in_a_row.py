@@ -19,6 +19,8 @@ import time
 from typing import Any
 
 import numpy as np
+import scipy.integrate
+from _right import Checks, along, equal
 from rich.console import Console
 from rich.table import Table
 
@@ -26,7 +28,7 @@ import symgrad as sg
 from symgrad.scipy.integrate import solve_ivp
 
 
-def doses(count: int) -> Any:
+def doses(count: int, solve_ivp: Any = solve_ivp) -> Any:
     def slope(t: Any, y: Any, absorbed: Any, left: Any) -> Any:
         return [-absorbed * y[0], absorbed * y[0] - left * y[1]]
 
@@ -44,7 +46,7 @@ def doses(count: int) -> Any:
     return misfit, np.array([1.0, 0.2, 10.0])
 
 
-def delays(count: int) -> Any:
+def delays(count: int, solve_ivp: Any = solve_ivp) -> Any:
     def of(solution: Any) -> Any:
         return lambda t: solution.sol(t)[0]
 
@@ -74,6 +76,19 @@ def measured(name: str, count: int) -> dict[str, float]:
         call(p)
         found[what] = time.process_time() - begin
     return found
+
+
+def checks() -> Checks:
+    """Compare values and gradients with SciPy's solutions, and their differences."""
+
+    def check(name: str, count: int) -> None:
+        f, p = PROGRAMS[name][0](count)
+        by_scipy, _ = PROGRAMS[name][0](count, scipy.integrate.solve_ivp)
+        equal(sg.compile(f)(p), by_scipy(p), 1e-9)
+        along(by_scipy, [sg.grad(f)(p)], p, step=1e-3, tolerance=1e-5)
+
+    return {f"{name}, {count}": lambda at=(name, count): check(*at)  # type: ignore[misc]
+            for name, (_, counts) in PROGRAMS.items() for count in counts[:3]}  # fmt: skip
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 import numpy as np  # noqa: E402
+from _right import Checks, equal  # noqa: E402
 
 Values = Callable[[], Any]
 
@@ -566,6 +567,36 @@ def best(call: Values) -> float:
         call()
         found = min(found, time.perf_counter() - begin)
     return 1e6 * float(found)
+
+
+def checks() -> Checks:
+    """Compare with the loops by hand, or along directions with differences."""
+
+    def check(problem: Problem) -> None:
+        call, matrix = by_symgrad(problem)
+        values, whole = call(), matrix()
+        equal(values, whole.data, 0.0)
+        if hand := by_numba(problem):
+            equal(values, hand[0]()[: whole.nnz], 1e-9)
+        f, x = problem.f, np.asarray(problem.x, np.longdouble)
+        if problem.f is stepper:
+            f = lambda _, u: stepper(_Plain(), u)  # noqa: E731
+        along = np.random.default_rng(0).normal(size=x.size)
+        h, product = np.longdouble(1e-4), whole @ along
+        near, far = (f(np, x + s * h * along.reshape(x.shape), *problem.data) for s in (1, -1))
+        if problem.hessian:
+            wanted = (near - 2 * f(np, x, *problem.data) + far) / h**2
+            equal(along @ product, wanted, 1e-4)
+        else:
+            equal(product, np.ravel(near - far) / (2 * h), 1e-5)
+
+    return {problem.name: lambda p=problem: check(p) for problem in problems(None)}  # type: ignore[misc]
+
+
+class _Plain:
+    """NumPy under no name: loops are Python's."""
+
+    concatenate = staticmethod(np.concatenate)
 
 
 def by_size(folder: Path | None, only: str) -> None:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import sympy as sp
+from _right import Checks, equal
 from stamps import stamp
 
 #: Formulas, their symbols, and a value for each.
@@ -330,6 +331,37 @@ def page(rows: dict[tuple[str, str], dict[str, Any] | str], quantity: str, scale
             cells.append("-" if isinstance(found, str) else _digits(found[quantity] * scale))
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def checks() -> Checks:
+    """Compare values and derivatives with SymPy's functions in 40 digits, and differences."""
+    import mpmath
+    import numpy as np
+
+    def check(name: str) -> None:
+        make, size, _ = PROBLEMS[name]
+        formulas, symbols, at = make(size)
+        # Python compiles no sum of thousands of terms.
+        terms = [sp.Add.make_args(e) for e in formulas]
+        parts = [sp.Add(*t[k : k + 500]) for t in terms for k in range(0, len(t), 500)]
+        counts = [-(-len(t) // 500) for t in terms]
+        starts = np.cumsum([0, *counts[:-1]])
+        of_parts = sp.lambdify(symbols, parts, "mpmath", cse=True)
+
+        def exact(*x: Any) -> Any:
+            return np.add.reduceat(np.array(of_parts(*x), object), starts)
+
+        value, slopes = (by_symgrad(formulas, symbols, s)(at) for s in (False, True))
+        slopes = np.reshape(slopes, (len(formulas), len(symbols)))
+        ways = np.random.default_rng(0).normal(size=(2, len(symbols)))
+        with mpmath.workdps(40):
+            x, h = np.array(list(map(mpmath.mpf, at))), mpmath.mpf(10) ** -12
+            equal(np.ravel(value), exact(*x).astype(float), 1e-9)
+            for way in ways:
+                near, far = (exact(*(x + s * h * way)) for s in (1, -1))
+                equal(slopes @ way, ((near - far) / (2 * h)).astype(float), 1e-9)
+
+    return {name: lambda name=name: check(name) for name in PROBLEMS}  # type: ignore[misc]
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")  # only symgrad's own threads are measured
 
 import numpy as np  # noqa: E402
+from _right import Checks, along, equal  # noqa: E402
 from stamps import stamp  # noqa: E402
 
 import symgrad as sg  # noqa: E402
@@ -88,6 +89,19 @@ def measure(call: Callable[[], Any], counts: list[int], rounds: int) -> dict[int
             first = first or bits
             assert bits == first
     return {count: statistics.median(t) for count, t in times.items()}
+
+
+def checks() -> Checks:
+    """Compare one thread with several, bit for bit; values with NumPy's; gradients likewise."""
+
+    def check(f: Callable[..., Any], arguments: list[Any]) -> None:
+        g = sg.value_and_grad(f)
+        measure(lambda: g(*arguments), [1, 2, 3], 1)
+        value, gradient = g(*arguments)
+        equal(value, f(*arguments), 1e-11)
+        along(f, [gradient], *arguments, step=1e-5)
+
+    return {name: lambda given=given: check(*given) for name, given in cases(1.0).items()}  # type: ignore[misc]
 
 
 def main() -> None:
