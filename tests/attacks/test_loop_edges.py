@@ -143,6 +143,68 @@ def test_edges_of_loops(attack: Any) -> None:
                 case.tally("not finite")
 
 
+def over_arrays(way: str, shape: tuple[int, ...]) -> Any:
+    """Return how a loop is repeated whose values are arrays of this shape."""
+
+    def of_shape(values: Any) -> Any:
+        return tuple(np.broadcast_to(v, shape) + 0.0 for v in values)
+
+    def repeat(body: Any, c: Any, d: Any, rows: Any, n: int) -> Any:
+        rows, start = np.stack(of_shape(rows)), of_shape((c, d))
+
+        def one(k: Any, c: Any, d: Any, y: Any) -> Any:
+            return of_shape(body(k, c, d, y))
+
+        def scanned(s: Any, given: Any) -> Any:
+            c, d, y = one(given[0], *s, given[1])
+            return (c, d), y
+
+        if way == "scan":
+            ends, ys = sg.scan(scanned, start, (np.arange(n), rows[:n]))
+            return *ends, np.sum(ys, axis=0)
+
+        def counted(k: Any, s: Any) -> Any:
+            c, d, y = one(k, *s[:2], rows[k])
+            return c, d, s[2] + y
+
+        return sg.fori_loop(0, n, counted, (*start, np.zeros(shape)))
+
+    return repeat
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.attack(quick=15, whole=3_000, judge="the chain rule, element by element")
+def test_edges_of_loops_over_arrays(attack: Any) -> None:
+    """The same of arrays of one to three axes, whose elements take different sides."""
+    for case in attack:
+        with case, np.errstate(all="ignore"):
+            rng = case.rng
+            way = str(rng.choice(["scan", "scan", "fori_loop"]))
+            source, n = program(rng, way == "scan"), int(rng.integers(1, 4))
+            shape = ((3,), (n, 2), (2, n), (n, n), (2, 1), (1, n, 2), (n, n, n))[rng.integers(7)]
+            x = rng.choice([0.0, 1.0, 0.5, 2.0, 1.3], shape)
+            plain: Any = {"np": Numbers, "repeat": of_python, "pick": decided}
+            exec(source, plain)
+            f: Any = {"np": np, "repeat": over_arrays(way, shape), "pick": chosen}
+            exec(source, f)
+            try:
+                want = [plain["f"](Slope(float(v), 1.0), n) for v in x.ravel()]
+            except ZeroDivisionError:
+                case.tally("raised")
+                continue
+            slopes = np.array([w.slope if isinstance(w, Slope) else 0.0 for w in want])
+            values = np.array([w.value if isinstance(w, Slope) else w for w in want])
+            got = sg.grad(lambda x: np.sum(f["f"](x, n)))(x)  # noqa: B023
+            said = f"{way}, n = {n}, x = {x.tolist()}\n{source}"
+            assert got.shape == shape, said
+            finite = np.isfinite(values) & np.isfinite(slopes)
+            np.testing.assert_allclose(
+                got.ravel()[finite], slopes[finite], 1e-9, 1e-12, err_msg=said
+            )
+            if not finite.all():
+                case.tally("not finite in part")
+
+
 def _of(name: str) -> Any:
     return lambda x: getattr(x, name)() if isinstance(x, Slope) else getattr(np, name)(x)
 
