@@ -36,6 +36,7 @@ from ..op import (
 from . import complex_elementwise as parts
 from . import complex_order
 from .integers import shift_text
+from .np_common import is_traced, truths
 from .np_refused import OF_PLACES
 
 UNARY, BINARY, WHOLE = (Real,), (Real, Real), (sp.Integers, sp.Integers)
@@ -283,6 +284,8 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """``x`` where the condition holds, else ``y``."""
     if x is None or y is None:
         refuse(np.where, f"with one argument {OF_PLACES}")
+    if is_traced(condition) and condition.dtype.kind == "f":
+        condition = truths(condition)
     return WHERE(condition, x, y)
 
 

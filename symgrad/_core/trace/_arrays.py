@@ -19,11 +19,12 @@ from ...errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from ..graph import own_rules
 from ..op import refuse, registry
 from ..ops import getitem
+from ..ops.np_common import is_traced
 from ..ops.np_contract import is_sparse, sparse_product
 from ..ops.np_logsumexp import logsumexp
 from ..ops.rounding import round_number
 from ._calls import added_at, applied, call, in_turn, reduced_at, symgrads
-from ._decisions import noted_equality
+from ._decisions import noted_equality, truth_of
 from ._labels import labelled
 
 _REDUCE: dict[np.ufunc, Callable[..., Any]] = {
@@ -68,6 +69,10 @@ def declines(other: Any) -> bool:
     if protocol is False:  # the older protocol
         return bool(getattr(other, "__array_priority__", 0.0) > 0.0)
     return protocol is None
+
+
+#: What takes numbers for whether they are not 0.
+_LOGICAL = (np.logical_and, np.logical_not, np.logical_or, np.logical_xor)
 
 
 def _by_method(
@@ -121,6 +126,10 @@ class ArrayMethods:
                 *[x if y is None else y for x, y in zip(inputs, named, strict=True)], **kwargs
             )
         if not kwargs and method == "__call__":
+            if ufunc in _LOGICAL:
+                inputs = tuple([
+                    truth_of(x) if is_traced(x) and x.dtype.kind == "f" else x for x in inputs
+                ])  # fmt: skip
             found = applied(ufunc, inputs)
             if ufunc is np.equal or ufunc is np.not_equal:
                 noted_equality(found, sys._getframe(1))

@@ -34,6 +34,7 @@ from ._attributes import attribute_of
 from ._bind import as_node, bind, bind_nodes, require_bounds
 from ._caught_errors import catching
 from ._constants import known_number
+from ._decisions import truth_of
 from ._integers import require_power
 from ._lists import among_lists, ask, ask_kind
 from ._mask_places import Places
@@ -374,7 +375,10 @@ class Traced(InMemory, Numberless, Stored, metaclass=StandIn):
         require_bounds(self, target, "a whole number")  # Python's integers, which have no astype
         if target.kind == "c":
             return Traced.to_complex(self, target)
-        made = _OPS["Cast"](self, dtype=check_dtype(target, "astype").name)
+        if target.kind == "b" and self.dtype.kind == "f":
+            made = truth_of(self)
+        else:
+            made = _OPS["Cast"](self, dtype=check_dtype(target, "astype").name)
         return made if order == "K" else made.copy(order)
 
     def copy(self, order: str = "C") -> Any:

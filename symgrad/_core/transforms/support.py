@@ -30,6 +30,9 @@ from ..trace import Traced, as_node
 #: What says nothing of an element: it can differ from zero.
 EVERYWHERE = None
 
+#: So many steps of the argument of a root, at most, are looked at for factors that are data.
+_STEPS = 6
+
 
 def differentiable(op: Op) -> bool:
     """Tell whether derivatives flow through ``op`` at all."""
@@ -122,10 +125,40 @@ class Support:
         if not isinstance(partial, Traced) and isinstance(partial, (int, float)):
             return product
         where = self._where(derivative) if node in self._edges else EVERYWHERE
+        where = _both(where, self._of_argument(node))
         other = self.of_constant(partial)
         if other is not EVERYWHERE and self._may_be_infinite(derivative):
             where = _both(where, other)
         return product if where is EVERYWHERE else held(product, where)
+
+    def _of_argument(self, node: Node) -> Node | None:
+        """Return where the argument of a map moves whose derivative may be infinite.
+
+        A product with data is 0 for good where the data are: ``sqrt(d2/s)`` by ``s``, of squared
+        distances ``d2`` some of which are 0.
+        """
+        if not isinstance(node.op, Map) or not is_edgy(node):
+            return EVERYWHERE
+        moving = [x for x in node.operands if x.dtype.kind == "f" and self.moves(x)]
+        return self._beside_data(moving[0], _STEPS) if len(moving) == 1 else EVERYWHERE
+
+    def _beside_data(self, x: Node, left: int) -> Node | None:
+        """Return where a value is not 0 by a factor that is data, of a few steps."""
+        if not self.moves(x):
+            return self._of_leaf(x)
+        op = x.op
+        told = (
+            _zeros(x) if op.kind == "map" else op.linear if op.kind in ("reduce", "view") else None
+        )
+        if told is None or not left:
+            return EVERYWHERE
+        masks = [
+            self._beside_data(y, left - 1) if y.dtype.kind == "f" else EVERYWHERE
+            for y in x.operands
+        ]
+        return (
+            EVERYWHERE if masks.count(EVERYWHERE) == len(masks) else self._of_parts(x, masks, False)
+        )
 
     def past(
         self, node: Node, derivative: Node, products: Sequence[Any],
