@@ -105,9 +105,7 @@ def test_it_builds_without_a_warning(tmp_path: Path) -> None:
     indexed = {line.split()[0] for line in zlib.decompress(inventory).decode().splitlines()}
     names = {f"symgrad.{name}" for name in (*sg.__all__, *pages.RESULTS)}
     members = {f"symgrad.{name}.{m}" for name in pages.INTERNAL for _, m in pages.shown(name)}
-    brief = {
-        f"symgrad.Tensor.{name}" for name in pages.brief()
-    }  # rows of a table
+    brief = {f"symgrad.Tensor.{name}" for name in pages.brief()}  # rows of a table
     assert (names | members) - brief - indexed == set()
     listed = (tmp_path / "site" / "reference" / "generated" / "symgrad.Tensor.html").read_text()
     assert [name for name in pages.brief() if f">{name}<" not in listed] == []

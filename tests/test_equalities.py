@@ -449,3 +449,62 @@ def test_arrays_that_are_singled_out() -> None:
         return 1.0 if np.array_equal(x, np.zeros(2)) else np.sin(np.sum(x)) / np.sum(x)
 
     np.testing.assert_allclose(sg.hessian(f)(np.zeros(2)), np.full((2, 2), -1 / 3), rtol=1e-12)
+
+
+TRUTHS: list[Callable[[Any], Any]] = [
+    lambda x: np.where(x, np.sin(x) / np.where(x, x, 1.0), 1.0),
+    lambda x: np.where(x.astype(bool), np.sin(x) / np.where(x == 0, 1.0, x), 1.0),
+    lambda x: np.where(np.logical_not(x), 1.0, np.sin(x) / np.where(x == 0, 1.0, x)),
+    lambda x: np.where(np.logical_and(x, x < 9), np.sin(x) / np.where(x == 0, 1.0, x), 1.0),
+]
+
+
+@pytest.mark.parametrize("f", TRUTHS)
+def test_truth_values_of_numbers_compare_them_with_zero(f: Callable[[Any], Any]) -> None:
+    x = np.array([0.0, 0.7])
+    wanted = [-1 / 3, float(mpmath.diff(lambda t: mpmath.sin(t) / t, 0.7, 2))]
+    found = sg.hessian(lambda x: np.sum(f(x)))(x)
+    np.testing.assert_allclose(found, np.diag(wanted), rtol=1e-12, atol=1e-15)
+
+
+def _half(t: Any) -> Any:
+    return (1 - np.cos(t)) / t**2
+
+
+LENGTHS: list[Callable[[Any], Any]] = [
+    lambda x: _half(r) if (r := np.linalg.norm(x)) > 0 else 0.5,
+    lambda x: 0.5 if (r := np.sqrt(x[0] ** 2 + x[1] ** 2)) <= 0 else _half(r),
+    lambda x: _half(r) if (r := np.hypot(x[0], x[1])) > 0 else 0.5,
+    lambda x: 0.5 if not (r := np.linalg.norm(x)) > 0.0 else _half(r),
+    lambda x: np.where((r := np.linalg.norm(x)) > 0, _half(np.where(r > 0, r, 1.0)), 0.5),
+]
+
+
+@pytest.mark.parametrize("f", LENGTHS)
+def test_lengths_that_are_compared_with_zero(f: Callable[[Any], Any]) -> None:
+    """``r > 0`` tells the point 0 from all others, as ``r != 0`` does."""
+    wanted = -np.eye(2) / 12
+    np.testing.assert_allclose(sg.hessian(f)(np.zeros(2)), wanted, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(sg.grad(f)(np.zeros(2)), 0.0, atol=1e-15)
+    assert f(np.zeros(2)) == sg.compile(f)(np.zeros(2)) == 0.5
+    size = sg.hessian(lambda x: np.cos(x) if abs(x) > 0 else 1.0)(0.0)
+    assert size == pytest.approx(-1.0, rel=1e-12)
+    with pytest.warns(EqualityWarning):
+        sg.jacobian(lambda x: x / r if (r := np.linalg.norm(x)) > 0 else x)(np.zeros(2))
+
+
+@pytest.mark.parametrize("skips", [lambda r: r == 0, lambda r: not r > 0])
+def test_distances_of_a_point_from_itself_are_no_point_of_the_function(skips: Any) -> None:
+    def energy(x: Any) -> Any:
+        total = 0.0
+        for a in x:
+            for b in x:
+                r = np.linalg.norm(a - b)
+                if not skips(r):
+                    total = total + 1 / r
+        return total
+
+    x = np.array([[0.0, 0.1], [1.0, 0.3], [0.2, 2.0]])
+    steps = 1e-6 * np.eye(6).reshape(6, 3, 2)
+    wanted = [(energy(x + h) - energy(x - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(sg.grad(energy)(x).ravel(), wanted, rtol=1e-7)

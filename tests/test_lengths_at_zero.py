@@ -474,3 +474,42 @@ def test_roots_of_squares_that_are_scaled_by_what_is_positive(scaled: Any) -> No
     for derivative in (sg.grad, lambda f: lambda t: sg.jvp(f, (t,), (1.0,))[1]):
         assert derivative(f)(0.3) == pytest.approx(derivative(apart)(0.3))
     assert sg.grad(sg.grad(f))(0.3) == pytest.approx(sg.grad(sg.grad(apart))(0.3))
+
+
+def _distances(x: Any) -> Any:
+    return np.sum((x[:, None] - x[None]) ** 2, axis=-1)
+
+
+#: Matern kernels of points, two of which are equal, by one scale or one for each column.
+SCALES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "given, by a square": lambda s, x, d2: np.sqrt(3 * d2 / s[0] ** 2),
+    "given, by a scale": lambda s, x, d2: np.sqrt(d2 / s[0]),
+    "given, times a scale": lambda s, x, d2: (s[1] * d2) ** 0.5,
+    "computed, by a scale": lambda s, x, d2: np.sqrt(_distances(x) / s[0]),
+    "weights in the sum": lambda s, x, d2: np.sqrt(np.sum((x[:, None] - x[None]) ** 2 * s, -1)),
+    "weights": lambda s, x, d2: np.sqrt(s[0] * (x[:, None, 0] - x[None, :, 0]) ** 2),
+}
+
+
+@pytest.mark.parametrize("arguments", [False, True])
+@pytest.mark.parametrize("name", SCALES)
+def test_scales_of_distances_that_are_data(name: str, arguments: bool) -> None:
+    """Squared distances that are 0 stay 0 at every scale; as arguments and as captured arrays."""
+    x = np.random.default_rng(1).normal(size=(4, 2))
+    x[2] = x[0]
+    data = x, _distances(x)
+
+    def kernel(s: Any, *data: Any) -> Any:
+        r = SCALES[name](s, *data)
+        return np.sum((1 + r) * np.exp(-r) * np.cos(r))
+
+    f = kernel if arguments else lambda s: kernel(s, *data)
+    more = data if arguments else ()
+    s, steps = np.array([1.3, 0.7]), np.eye(2)
+    wanted = [(kernel(s + 1e-5 * h, *data) - kernel(s - 1e-5 * h, *data)) / 2e-5 for h in steps]
+    np.testing.assert_allclose(sg.grad(f)(s, *more), wanted, rtol=1e-8, atol=1e-9)
+    along = [sg.jvp(lambda s: kernel(s, *data), (s,), (h,))[1] for h in steps]
+    np.testing.assert_allclose(along, wanted, rtol=1e-8, atol=1e-9)
+    g = sg.grad(f)
+    second = [(g(s + 1e-5 * h, *more) - g(s - 1e-5 * h, *more)) / 2e-5 for h in steps]
+    np.testing.assert_allclose(sg.hessian(f)(s, *more), second, rtol=1e-6, atol=1e-7)

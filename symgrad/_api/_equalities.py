@@ -24,7 +24,17 @@ import numpy as np
 from .._core.base.sizes import as_size
 from .._core.base.state import now
 from .._core.control import CUSTOM, Branch, Loop, inlined, project, straight
-from .._core.graph import Body, Input, Literal, Node, rebuilt, remade, topological, warn_user
+from .._core.graph import (
+    Body,
+    Input,
+    Literal,
+    Node,
+    rebuilt,
+    remade,
+    topological,
+    viewed,
+    warn_user,
+)
 from .._core.op import PROJECTIONS, Bodied, registry
 from .._core.trace import (
     Examples,
@@ -33,6 +43,7 @@ from .._core.trace import (
     as_node,
     cast,
     flatten_traced,
+    is_of_length,
     known_number,
     substitute,
 )
@@ -53,6 +64,9 @@ ZERO = 1e-11
 
 #: The sides continue each other if they differ by so many parts of their size.
 EQUAL = 1e-9
+
+#: So many steps of a length are looked at for what it is the length of.
+_STEPS = 6
 
 #: Newton steps to where the sides of a comparison are equal, if they are no linear functions: the
 #: derivatives of the place are right to the order 2**STEPS - 1.
@@ -100,7 +114,10 @@ def _polynomial(t: Any, terms: Sequence[Any]) -> Any:
 
 
 class Equality(NamedTuple):
-    """A comparison for equality that holds in the example call, for some elements or one."""
+    """A comparison for equality that holds in the example call, for some elements or one.
+
+    Or of a length with 0, ``r > 0``.
+    """
 
     node: Node
     left: Node
@@ -127,10 +144,14 @@ def _comparisons(
     roots: Sequence[Node], inputs: Sequence[Input], examples: Examples
 ) -> Iterator[Equality]:
     """Yield the comparisons for equality of real numbers that depend on inputs."""
-    equal, differ = registry.ops["Equal"], registry.ops["NotEqual"]
+    ops = registry.ops
+    differ, ends = ops["NotEqual"], (ops["Equal"], ops["NotEqual"])
     order = _reached(roots)
-    found = [n for n in order if n in examples.compared and n.op in (equal, differ)]
-    found = [n for n in found if n.operands[0].dtype.kind == "f"]
+    found = [
+        n for n in order
+        if n in examples.compared and (n.op in ends or is_of_length(n))
+        and n.operands[0].dtype.kind == "f"
+    ]  # fmt: skip
     if not found:
         return
     moving: set[Node] = set(inputs)
@@ -140,8 +161,22 @@ def _comparisons(
             moving.add(node)
     for node in found:
         left, right = node.operands
-        if left is not right and (left in moving or right in moving):
-            yield Equality(node, left, right, node.op is differ)
+        if left is right or not (left in moving or right in moving):
+            continue
+        if not (_rests(left) or _rests(right)):
+            yield Equality(node, left, right, node.op in (differ, ops["Less"], ops["Greater"]))
+
+
+def _rests(length: Node) -> bool:
+    """Tell whether a value is the length of ``x - x``, which stays 0."""
+    node = viewed(length)
+    for _ in range(_STEPS):
+        if node.op.name == "Subtract":
+            return node.operands[0] is node.operands[1]
+        if not node.operands or len(set(node.operands)) > 1:
+            return False
+        node = viewed(node.operands[0])
+    return False
 
 
 def _holds(equality: Equality, examples: Examples) -> bool | None:
@@ -788,8 +823,11 @@ def _quotient(
         if not isinstance(line.node, Input):
             if not _only_by(line.node, vanishing):
                 return None
-        elif _moves(substitute(vanishing, {line.node: line.foot}), zero, examples):
-            return None
+        else:
+            limits = {quotient: terms[0] for quotient, terms in known.items()}
+            vanishing = substitute(substitute(vanishing, limits), {line.node: line.foot})
+            if _moves(vanishing, zero, examples):
+                return None
         lead = below[first]
         found: list[Any] = []
         for k in range(order - first + 1):

@@ -189,7 +189,9 @@ def _pruned(y: Node, x: Node) -> int:
     """
     order = topological([y])
     parts, total = _parts_of(x, order), 0
-    sets = {part: sum(1 << int(k) for k in np.ravel(places)) for part, places in parts.items()}
+    sets = {
+        part: sum(1 << k for k in set(np.ravel(places).tolist())) for part, places in parts.items()
+    }
     for node in order:  # of each node the elements that it depends on, as bits
         if node in sets:
             continue
@@ -205,11 +207,13 @@ def _pruned(y: Node, x: Node) -> int:
 
 
 def _parts_of(x: Node, order: Sequence[Node]) -> dict[Node, np.ndarray]:
-    """Return ``x`` and views of its elements, with their flat indices; sizes are hints."""
+    """Return ``x`` and views of as many elements or fewer, with their flat indices, by hints."""
     shape = _in_numbers(x.shape)
     parts = {x: np.arange(math.prod(shape)).reshape(shape)}
     for node in order:
-        if node.operands and node.operands[0] in parts and node.op.kind == "view":
+        if not node.operands or node.operands[0] not in parts or node.op.kind != "view":
+            continue
+        if math.prod(_in_numbers(node.shape)) <= math.prod(shape):
             params = {name: _in_numbers(value) for name, value in node.items}
             parts[node] = node.op.evaluate(parts[node.operands[0]], **params)
     return parts
@@ -267,12 +271,11 @@ def _columns(y: Node, x: Node) -> Node:
     if not places:
         return _assembled([], [], (*y.shape, *x.shape), y)
     scalars = [fresh(as_node(_element(x, p)), "x") for p in places]
-    [out] = rewrite(
-        substitute([y], {
-            part: _from_elements(part, [scalars[k] for k in np.ravel(indices)])
-            for part, indices in _parts_of(x, topological([y])).items()
-        })
-    )  # fmt: skip
+    # Views of more than one element stay views of one array: it shows that differences of its
+    # parts are 0 for good.
+    parts_of = _parts_of(x, topological([y])).items()
+    instead = {part: scalars[int(k)] for part, k in parts_of if not part.shape}
+    [out] = rewrite(substitute([y], {x: _from_elements(x, places, scalars), **instead}))
     [out] = with_limits([out], scalars)
     parts, regions = [], []
     for place, scalar in zip(places, scalars, strict=True):
@@ -304,13 +307,11 @@ def _element(node: Node, place: tuple[int, ...]) -> Traced:
     return SLICE(Traced(node), region=_entry(place)) if place else Traced(node)
 
 
-def _from_elements(like: Node, scalars: Sequence[Node]) -> Node:
-    """Return an array of the shape of ``like``, which is known."""
-    if not like.shape:
+def _from_elements(x: Node, places: list[tuple[int, ...]], scalars: Sequence[Node]) -> Node:
+    if not x.shape:
         return scalars[0]
-    places = np.ndindex(*(hint(d) for d in like.shape))
     return as_node(
-        ASSEMBLE(*map(Traced, scalars), shape=like.shape, regions=tuple(map(_entry, places)),
+        ASSEMBLE(*map(Traced, scalars), shape=x.shape, regions=tuple(map(_entry, places)),
                  disjoint=True)
     )  # fmt: skip
 

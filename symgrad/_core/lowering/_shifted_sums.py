@@ -74,8 +74,11 @@ def gathered(outputs: Sequence[Node]) -> tuple[Sequence[Node], frozenset[Node]]:
             return _read_around(remade(node, operands), margins)
         if node in narrow:
             reader = narrow[node]
-            parts = [x if y in narrow or not x.shape else remade(reader, (x,))
-                     for x, y in zip(operands, node.operands, strict=True)]  # fmt: skip
+            parts = [
+                x if y in narrow or not x.shape  # of its own type: a comparison has real operands
+                else apply(reader.op, (x,), reader.items, reader.shape, x.dtype)
+                for x, y in zip(operands, node.operands, strict=True)
+            ]  # fmt: skip
             return remade(node, tuple(parts), reader.shape)
         return operands[0] if node.op.name == "Slice" and node.operands[0] in narrow else None
 

@@ -14,7 +14,8 @@ from .np_common import as_array, as_float, join_parts
 
 
 def _below(x: Any, top: Any) -> Any:
-    return np.where(x == top, 0.0, x - top).astype(np.result_type(x, top))
+    with np.errstate(invalid="ignore"):  # inf - inf, which is not taken
+        return np.where(x == top, 0.0, x - top).astype(np.result_type(x, top))
 
 
 BELOW: Op = define(

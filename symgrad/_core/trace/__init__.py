@@ -12,7 +12,15 @@ from ._compiled_calls import compiled_call, instead_of_compiled, is_compiled
 from ._complex import Complex, flatten_traced, is_complex, to_complex
 from ._complex_ops import bind_complex
 from ._constants import known_number, known_value, known_values
-from ._decisions import EnclosedError, Examples, PlacesError, attempt, decided, truth_of
+from ._decisions import (
+    EnclosedError,
+    Examples,
+    PlacesError,
+    attempt,
+    decided,
+    is_of_length,
+    truth_of,
+)
 from ._draws import (
     GENERATORS,
     SHARED,

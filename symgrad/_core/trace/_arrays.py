@@ -24,7 +24,7 @@ from ..ops.np_contract import is_sparse, sparse_product
 from ..ops.np_logsumexp import logsumexp
 from ..ops.rounding import round_number
 from ._calls import added_at, applied, call, in_turn, reduced_at, symgrads
-from ._decisions import noted_equality, truth_of
+from ._decisions import noted_equality, noted_order, truth_of
 from ._labels import labelled
 
 _REDUCE: dict[np.ufunc, Callable[..., Any]] = {
@@ -133,6 +133,8 @@ class ArrayMethods:
             found = applied(ufunc, inputs)
             if ufunc is np.equal or ufunc is np.not_equal:
                 noted_equality(found, sys._getframe(1))
+            elif ufunc in (np.less, np.less_equal, np.greater, np.greater_equal):
+                noted_order(found, sys._getframe(1))
             return found
         out = kwargs.pop("out", None) or ()
         if any(o is not None for o in out):

@@ -26,6 +26,7 @@ from ..graph import (
     is_internal,
     leaf_value,
     topological,
+    viewed,
 )
 from ..op import Bodied, registry
 
@@ -267,6 +268,30 @@ def noted_equality(value: Any, frame: FrameType) -> None:
         frame = frame.f_back
     if not is_internal(frame.f_code):
         examples.compares(value.node)
+
+
+def noted_order(value: Any, frame: FrameType) -> None:
+    """Note ``r > 0`` and its kin of a length: at 0 it singles out a point as ``r != 0`` does."""
+    if now().examples is not None and hasattr(value, "node") and is_of_length(value.node):
+        noted_equality(value, frame)
+
+
+def is_of_length(comparison: Node) -> bool:
+    """Tell whether a comparison tells 0 from the positive values of a root or absolute value."""
+    less, ops = _IS_LESS.get(comparison.op), registry.ops
+    if less is None or comparison.shape:
+        return False
+    zero, length = comparison.operands if less else comparison.operands[::-1]
+    if not isinstance(zero, Literal) or zero.value != 0:
+        return False
+    return viewed(length).op in (ops["Absolute"], ops["Fabs"], ops["Hypot"], ops["Sqrt"])
+
+
+#: Comparisons that tell 0 from positive numbers: whether the 0 comes first.
+_IS_LESS = {
+    registry.ops["Less"]: True, registry.ops["GreaterEqual"]: True,
+    registry.ops["Greater"]: False, registry.ops["LessEqual"]: False,
+}  # fmt: skip
 
 
 def truth_of(value: Any) -> Any:

@@ -21,7 +21,7 @@ from ._assignment import require_kind
 from ._bind import bind, cast, number
 from ._caught_errors import raise_caught
 from ._clocks import Reading
-from ._decisions import noted_equality
+from ._decisions import noted_equality, noted_order
 from ._integers import PYTHONS, beyond, require_power
 from ._labels import labelled
 from ._lists import LISTS_OWN, ask_caught, ask_operator
@@ -30,6 +30,7 @@ from ._number_refusals import Numberless
 _POWER = registry.ops["Power"]
 _MULTIPLY = registry.ops["Multiply"]
 _EQUALITIES = frozenset((registry.ops["Equal"], registry.ops["NotEqual"]))
+_ORDERS = frozenset(registry.ops[s] for s in ("Less", "LessEqual", "Greater", "GreaterEqual"))
 
 
 def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
@@ -49,6 +50,8 @@ def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
         found = type(self)(node)._lying(self, other)
         if op in _EQUALITIES:
             noted_equality(found, frame)
+        elif op in _ORDERS:
+            noted_order(found, frame)
         return found
 
     return method
@@ -95,6 +98,8 @@ def _applied(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> An
         _raise_caught(op, made, *((other, value) if swap else (value, other)), frame)
     if op in _EQUALITIES:  # before it decides anything
         noted_equality(made, frame)
+    elif op in _ORDERS:
+        noted_order(made, frame)
     if made.weak is bool and _asks_identity(frame.f_code):
         return bool(made)
     return made._lying(value, other)

@@ -17,7 +17,7 @@ from ..base.state import at, within
 from ..graph import Literal, Node, carrying, checked, topological
 from ..op import PROJECTIONS, Bodied, Linear, Op
 from ..rewrite import Way, shortcuts, spectral_ways
-from ..trace import Traced, as_node, cast, partials, zeros_like
+from ..trace import Traced, as_node, cast, partials
 from .guards import Guarded, added, ahead, conditions, in_turn, narrowed, settled
 from .support import Support, dependents, held
 
@@ -187,7 +187,7 @@ def _linear(op: Op, rule: Linear, node: Node, tangents: list[Any], xs: list[Any]
     if all(tangents[k] is None for k in linear):
         return None
     operands = [
-        x if k not in linear else Traced(zeros_like(x.node)) if t is None else t
+        x if k not in linear else np.zeros_like(x) if t is None else t
         for k, (x, t) in enumerate(zip(xs, tangents, strict=True))
     ]
     return op(*operands, **node.params)
@@ -199,5 +199,5 @@ def fitted(tangent: Node, node: Node) -> Node:
     if result.shape == node.shape:
         return result
     if isinstance(result, Literal) and result.value == 0:
-        return zeros_like(node)
+        return as_node(np.zeros_like(Traced(node)))
     return as_node(np.broadcast_to(Traced(result), Traced(node).shape))

@@ -139,26 +139,27 @@ class Support:
         """
         if not isinstance(node.op, Map) or not is_edgy(node):
             return EVERYWHERE
-        moving = [x for x in node.operands if x.dtype.kind == "f" and self.moves(x)]
-        return self._beside_data(moving[0], _STEPS) if len(moving) == 1 else EVERYWHERE
+        moving = [
+            (x, edge) for x, edge in zip(node.operands, node.op.edges, strict=False)
+            if x.dtype.kind == "f" and self.moves(x)
+        ]  # fmt: skip
+        if len(moving) != 1 or not moving[0][1]:
+            return EVERYWHERE
+        return self._beside_data(moving[0][0], _STEPS)
 
     def _beside_data(self, x: Node, left: int) -> Node | None:
         """Return where a value is not 0 by a factor that is data, of a few steps."""
         if not self.moves(x):
             return self._of_leaf(x)
         op = x.op
-        told = (
-            _zeros(x) if op.kind == "map" else op.linear if op.kind in ("reduce", "view") else None
-        )
-        if told is None or not left:
+        told = op.linear if op.kind in ("reduce", "view") else op.kind == "map" and _zeros(x)
+        # What a condition selects is 0 for the values of now.
+        if not told or not left or any(y.dtype.kind != "f" for y in x.operands):
             return EVERYWHERE
-        masks = [
-            self._beside_data(y, left - 1) if y.dtype.kind == "f" else EVERYWHERE
-            for y in x.operands
-        ]
-        return (
-            EVERYWHERE if masks.count(EVERYWHERE) == len(masks) else self._of_parts(x, masks, False)
-        )
+        masks = [self._beside_data(y, left - 1) for y in x.operands]
+        if all(m is EVERYWHERE for m in masks):
+            return EVERYWHERE
+        return self._of_parts(x, masks, fixed=False)
 
     def past(
         self, node: Node, derivative: Node, products: Sequence[Any],

@@ -63,6 +63,7 @@ BY_NAME = {
     "_core/trace/_memory.py": "views that are slices can be written through at once",
     "_core/trace/_traced.py": "operators, conversions; what is read of written slices",
     "_core/trace/_views.py": "assignment through views: the inverse of each",
+    "_core/trace/_decisions.py": "comparisons with 0 of lengths single out a point",
     "_core/trace/_integers.py": "whole numbers as Python's operators compute them",
     "_core/trace/_writes.py": "assignment through views; sums of what is written in parts",
     "_verify/_rules.py": "what is held constant in derivatives",
