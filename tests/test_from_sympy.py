@@ -661,6 +661,16 @@ def test_polynomials(kind: str, others: bool) -> None:
         assert f(0.5 + 0.25j, *at[1:]) == pytest.approx(wanted, abs=1e-12 * size)
 
 
+def test_polynomials_that_are_not_collected() -> None:
+    """Equal monomials, and powers of one variable side by side, unevaluated."""
+    factors = [sp.Mul(k + 1, x**k, x, y**j, evaluate=False) for k in range(6) for j in range(7)]
+    formula = sp.Add(*factors, *factors, sp.Integer(2), sp.Integer(3), evaluate=False)
+    f = sg.from_sympy(formula, [x, y])
+    wanted = 5 + 2 * sum((k + 1) * 0.7 ** (k + 1) * 0.9**j for k in range(6) for j in range(7))
+    assert f(0.7, 0.9) == sg.compile(f)(0.7, 0.9) == pytest.approx(wanted, rel=1e-14)
+    np.testing.assert_allclose(f(np.array([0.7]), 0.9), [wanted], rtol=1e-14)
+
+
 def test_a_polynomial_in_thousands_of_terms_is_short() -> None:
     z = sp.Symbol("z")
     powers = product(range(7), repeat=4)

@@ -246,12 +246,12 @@ class _Polynomial:
     def _coefficients(self) -> _Columns:
         places = [{e: k for k, e in enumerate(exponents)} for exponents in self._exponents]
         counts = [len(exponents) for exponents in self._exponents]
-        table = [0.0] * math.prod(counts)
+        table: list[Any] = [0] * math.prod(counts)
         for row, number in zip(self._powers, self._numbers, strict=True):
             at = 0
             for base, place, count in zip(self.variables, places, counts, strict=True):
                 at = at * count + place[row.get(base, 0)]
-            table[at] = number
+            table[at] += number  # of terms that SymPy has not collected
         return _Columns([table])
 
     def _columns_by_variables(self) -> list[tuple[tuple[int, ...], _Columns]]:
@@ -296,9 +296,12 @@ def _monomial(term: Any) -> tuple[Any, dict[Hashable, int] | None]:
     if term.is_Rational or term.is_Float:
         return term, {}
     number, factors = _factors(term)
-    if all(high.is_Integer and high.is_positive for _, high in factors):
-        return number, {base: int(high) for base, high in factors}
-    return number, None
+    powers: dict[Hashable, int] = {}
+    for base, high in factors:
+        if not (high.is_Integer and high.is_positive):
+            return number, None
+        powers[base] = powers.get(base, 0) + int(high)
+    return number, powers
 
 
 def _monomial_value(number: Any, *more: Any) -> tuple[Any]:
